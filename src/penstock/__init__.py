@@ -1,0 +1,3 @@
+"""Penstock: a connector runtime for Python, with the data moved by Spark."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,52 @@
+"""Converters: bytes in a topic to values in flight, and back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from .batch import Column
+from .plugin import Plugin
+from .record import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Converter(Plugin):
+    """Turns keys or values into bytes and back. Runs on executors, one object for keys and one for values."""
+
+    def configure_for(self, settings: dict[str, Any], is_key: bool) -> None:
+        """Called instead of ``configure`` by the runtime; the default ignores which side it is for."""
+        self.configure(settings)
+
+    @abstractmethod
+    def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        """A value as bytes. ``None`` is a tombstone. ``DataError`` makes it a record-level error."""
+
+    @abstractmethod
+    def to_data(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        """Bytes as a schema (or ``None``) and a value. ``DataError`` makes it a record-level error."""
+
+    def encode(self, topic: str, column: Column) -> pa.Array | None:
+        """A whole column as an Arrow binary array, or ``None`` when it must go value by value (the default).
+
+        The bytes must be the same as ``from_data`` gives for each value.
+        """
+        return None
+
+    def decode(self, topic: str, data: pa.Array) -> Column | None:
+        """A binary array as a column, or ``None`` when it must go value by value (the default)."""
+        return None
+
+
+class HeaderConverter(Plugin):
+    """Turns header values into bytes and back. Runs on executors."""
+
+    @abstractmethod
+    def from_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """A header value as bytes."""
+
+    @abstractmethod
+    def to_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        """Header bytes as a schema (or ``None``) and a value."""

@@ -1,0 +1,152 @@
+"""What a task owes the runtime: plan and read for sources, put for sinks.
+
+A task object lives twice. In the *driver* (the worker process) it plans and is told of commits. On an
+*executor* (a Python worker of Spark) a copy, made from the same class and configuration, reads or puts.
+The two never share memory; whatever the executor must know travels in a :class:`Split`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .batch import Batch
+from .record import Record
+
+SourcePartition = Mapping[str, Any]
+SourceOffset = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A small, picklable description of a bounded piece of work for one executor."""
+
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Yielded by ``read`` among its records: where the reader stands in a source partition.
+
+    The last one for each partition becomes its source offset when the batch commits. Needed only where
+    ``plan`` could not know the end.
+    """
+
+    partition: SourcePartition
+    offset: SourceOffset
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One batch of a source task: splits, committed in this order, and the source offsets they end at."""
+
+    splits: Sequence[Split]
+    ends: Sequence[tuple[SourcePartition, SourceOffset]] = ()
+
+
+class SourceOffsets(ABC):
+    """The committed source offsets of a connector, as ``plan`` sees them."""
+
+    @abstractmethod
+    def get(self, partition: SourcePartition) -> SourceOffset | None:
+        """The committed offset of one source partition, or ``None``."""
+
+    @abstractmethod
+    def all(self) -> Sequence[tuple[SourcePartition, SourceOffset]]:
+        """Every committed source partition of the connector with its offset."""
+
+
+class Task(ABC):
+    """The common part of source and sink tasks."""
+
+    def __init__(self) -> None:
+        self.config: Mapping[str, str] = {}
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Take the task configuration (references already resolved).
+
+        Called once on every copy, in the driver and on executors, before anything else. An exception
+        makes the task FAILED.
+        """
+        self.config = config
+
+    def start(self) -> None:  # noqa: B027
+        """Called in the driver, on a thread of its own, once before the first ``plan`` (sinks: before the first batch).
+
+        Time-limited; an exception or a time-out makes the task FAILED.
+        """
+
+    def stop(self) -> None:  # noqa: B027
+        """Called in the driver once when the task ends, after its last batch was committed or dropped.
+
+        Time-limited; an exception is logged, a time-out abandons the object.
+        """
+
+
+class SourceTask(Task):
+    """Brings records in."""
+
+    def plan(self, offsets: SourceOffsets) -> Plan | None:
+        """What to read next, decided from committed offsets alone; ``None`` when there is nothing new.
+
+        Called in the driver, never twice at once for one task, often (with back-off while it answers ``None``):
+        be quick and read no data. Time-limited. An exception makes the task FAILED; a ``RetriableError`` is
+        tried again with back-off.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has neither plan() nor load()")
+
+    def read(self, split: Split) -> Iterator[Record | Batch | Progress]:
+        """The records of one split, one by one or in batches.
+
+        Called on an executor. May run more than once for the same split (a lost executor, a crash before the
+        commit); only one attempt is ever committed. An exception fails the task and nothing of the batch is kept.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no read()")
+
+    def committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:  # noqa: B027
+        """Records and offsets of a batch are durable: upstream may be released now.
+
+        Called in the driver after each commit, before the next ``plan``. Time-limited; an exception is logged.
+        It may be skipped by a crash, never called early.
+        """
+
+
+@dataclass(slots=True)
+class SinkContext:
+    """What a sink task may ask for while it puts (set by the runtime on the executor's copy as ``self.context``)."""
+
+    connector: str = ""
+    task: int = 0
+    state: Mapping[str, Any] | None = None
+    report: Callable[[Record, Exception], None] = field(default=lambda record, error: None)
+    """Hand over one bad record: it goes the way ``errors.tolerance`` and the dead letter queue say, and ``put`` goes on."""
+
+
+class SinkTask(Task):
+    """Carries records out. Implement ``put``, or ``put_batches`` for speed.
+
+    With ``ordered = True`` (the default) one executor puts a batch's records in topic order. With
+    ``ordered = False`` several may put different ranges at once.
+    """
+
+    ordered: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.context = SinkContext()
+
+    def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
+        """Write records to the outside.
+
+        Called on an executor once for each split. When it returns, the records are out. Offsets are committed
+        afterwards, so a crash in between repeats the records: at least once. A returned mapping is kept
+        atomically with the offsets and is ``self.context.state`` in the next call, which lets a sink recognise
+        what it already wrote. ``RetriableError`` repeats the split; any other exception fails the task.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has neither put() nor put_batches()")
+
+    def put_batches(self, batches: Iterable[Batch]) -> Mapping[str, Any] | None:
+        """Like ``put``, with columns. The default hands the same records to ``put``."""
+        return self.put(record for batch in batches for record in batch.records())

@@ -1,0 +1,1 @@
+"""The control plane: herders, workers, and the rules they follow."""

@@ -1,0 +1,129 @@
+"""The one interface behind REST, command line and pipeline files: every request on connectors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from .requests import (
+    ConnectorInfo,
+    ConnectorStatus,
+    CreateRequest,
+    Health,
+    LoggerLevel,
+    OffsetEntry,
+    RestartRequest,
+    TargetState,
+    Validation,
+)
+
+
+class Herder(ABC):
+    """Takes requests and answers them.
+
+    Methods that return plain values answer at once from memory, whatever the herder is busy with, and may be
+    called from any thread or event loop. Methods that return a :class:`~concurrent.futures.Future` are queued;
+    the future fails with a :class:`~penstock.runtime.requests.RequestError` whose text is for the user.
+    """
+
+    @abstractmethod
+    def connectors(self) -> Sequence[str]:
+        """The names of all connectors."""
+
+    @abstractmethod
+    def connector_info(self, name: str) -> ConnectorInfo:
+        """Raises ``NotFound`` (``Connector <name> not found``)."""
+
+    @abstractmethod
+    def connector_status(self, name: str) -> ConnectorStatus:
+        """Raises ``NotFound`` (``No status found for connector <name>``)."""
+
+    @abstractmethod
+    def task_status(self, name: str, task: int) -> Mapping[str, Any]:
+        """The JSON shape of one task's status. Raises ``NotFound`` (``No status found for task <name>-<task>``)."""
+
+    @abstractmethod
+    def task_configs(self, name: str) -> Sequence[tuple[int, Mapping[str, str]]]:
+        """Raw task configurations by id. Raises ``NotFound``."""
+
+    @abstractmethod
+    def active_topics(self, name: str) -> Sequence[str]:
+        """Topics the connector has used; empty for an unknown one. ``Forbidden`` when tracking is off."""
+
+    @abstractmethod
+    def reset_active_topics(self, name: str) -> Future[None]:
+        """``Forbidden`` when tracking, or its reset, is off."""
+
+    @abstractmethod
+    def create_connector(self, request: CreateRequest) -> Future[ConnectorInfo]:
+        """Validate, write, start. ``BadRequest`` for an invalid config, ``Conflict`` for an existing name."""
+
+    @abstractmethod
+    def put_config(self, name: str, config: Mapping[str, str | None]) -> Future[tuple[bool, ConnectorInfo]]:
+        """Create or replace; the flag tells whether it was created."""
+
+    @abstractmethod
+    def patch_config(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
+        """Merge into the stored config; ``None`` removes a key."""
+
+    @abstractmethod
+    def delete_connector(self, name: str, include_offsets: bool = False) -> Future[None]:
+        """Stop and forget; with ``include_offsets`` its offsets as well, all or nothing."""
+
+    @abstractmethod
+    def set_target_state(self, name: str, state: TargetState) -> Future[None]:
+        """Pause, resume or stop. Ends when the wish is durable; the status follows."""
+
+    @abstractmethod
+    def restart_connector(self, request: RestartRequest) -> Future[ConnectorStatus | None]:
+        """Without flags: ends when the connector instance was restarted, with ``None``. With flags: the plan."""
+
+    @abstractmethod
+    def restart_task(self, name: str, task: int) -> Future[None]:
+        """Stop and start one task."""
+
+    @abstractmethod
+    def offsets(self, name: str) -> Future[Sequence[OffsetEntry]]:
+        """Committed offsets of a source or sink."""
+
+    @abstractmethod
+    def alter_offsets(self, name: str, offsets: Sequence[OffsetEntry] | None) -> Future[str]:
+        """Change offsets of a stopped connector; ends with the message for the user."""
+
+    @abstractmethod
+    def reset_offsets(self, name: str) -> Future[str]:
+        """Forget all offsets of a stopped connector; ends with the message for the user."""
+
+    @abstractmethod
+    def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:
+        """``class``, ``type`` and ``version`` of installed plugins."""
+
+    @abstractmethod
+    def plugin_config(self, plugin: str, version: str | None = None) -> Future[Sequence[Mapping[str, Any]]]:
+        """The definition of a plugin's keys, in the JSON shape of the REST API."""
+
+    @abstractmethod
+    def validate(self, plugin: str, config: Mapping[str, str | None]) -> Future[Validation]:
+        """Check a configuration without using it."""
+
+    @abstractmethod
+    def loggers(self) -> Mapping[str, LoggerLevel]:
+        """Every logger with its level."""
+
+    @abstractmethod
+    def logger(self, name: str) -> LoggerLevel:
+        """Raises ``NotFound`` (``Logger <name> not found.``)."""
+
+    @abstractmethod
+    def set_logger(self, namespace: str, level: str, cluster: bool) -> Sequence[str]:
+        """Set a level, here or (``cluster``) on every worker; the names whose level changed."""
+
+    @abstractmethod
+    def health(self) -> Future[Health]:
+        """Proves that the herder answers: queued like any other request."""
+
+    @abstractmethod
+    def server_info(self) -> Mapping[str, str]:
+        """``version``, ``commit`` and ``kafka_cluster_id``."""

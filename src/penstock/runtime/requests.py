@@ -1,0 +1,150 @@
+"""What callers of a herder give and get: plain values, and the errors that become HTTP answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class TargetState(Enum):
+    """What the user wants of a connector."""
+
+    STARTED = "STARTED"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+
+
+class State(Enum):
+    """What a connector or task is doing."""
+
+    UNASSIGNED = "UNASSIGNED"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+    FAILED = "FAILED"
+    RESTARTING = "RESTARTING"
+    DESTROYED = "DESTROYED"
+
+
+class RequestError(Exception):
+    """A request that cannot be done: ``status`` is its HTTP code, the text is for the user."""
+
+    status = 500
+
+
+class BadRequest(RequestError):
+    status = 400
+
+
+class Forbidden(RequestError):
+    status = 403
+
+
+class NotFound(RequestError):
+    status = 404
+
+
+class Conflict(RequestError):
+    status = 409
+
+
+class TimedOut(RequestError):
+    """User code or the herder took longer than the limit."""
+
+    status = 500
+
+
+@dataclass(frozen=True)
+class TaskId:
+    connector: str
+    task: int
+
+    def __str__(self) -> str:
+        return f"{self.connector}-{self.task}"
+
+
+@dataclass(frozen=True)
+class ConnectorInfo:
+    """``GET /connectors/{name}``. ``type`` is ``source``, ``sink`` or ``unknown``."""
+
+    name: str
+    config: Mapping[str, str | None]
+    tasks: Sequence[TaskId]
+    type: str
+
+
+@dataclass(frozen=True)
+class ComponentStatus:
+    """The state of a connector or task. ``trace`` is only shown when set; ``version`` when known."""
+
+    state: State
+    worker_id: str
+    trace: str | None = None
+    version: str | None = None
+    generation: int = 0
+
+
+@dataclass(frozen=True)
+class ConnectorStatus:
+    """``GET /connectors/{name}/status``; tasks are (id, status), sorted."""
+
+    name: str
+    connector: ComponentStatus
+    tasks: Sequence[tuple[int, ComponentStatus]]
+    type: str
+
+
+@dataclass(frozen=True)
+class CreateRequest:
+    """``POST /connectors``, body checked for shape only. ``offsets`` are applied before the first start."""
+
+    name: str
+    config: Mapping[str, str | None]
+    initial_state: TargetState | None = None
+    offsets: Sequence[OffsetEntry] | None = None
+
+
+@dataclass(frozen=True)
+class OffsetEntry:
+    """One element of an offsets body; ``offset=None`` resets the partition."""
+
+    partition: Mapping[str, Any] | None
+    offset: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class RestartRequest:
+    """``POST /connectors/{name}/restart`` (KIP-745)."""
+
+    connector: str
+    only_failed: bool = False
+    include_tasks: bool = False
+
+
+@dataclass(frozen=True)
+class Health:
+    """``GET /health``: ``status`` is ``healthy``, ``starting`` or ``unhealthy``."""
+
+    status: str
+    message: str
+    http_status: int = 200
+
+
+@dataclass(frozen=True)
+class LoggerLevel:
+    """One entry of ``/admin/loggers``."""
+
+    level: str
+    last_modified: int | None = None
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The answer of the validate endpoint, in its JSON shape."""
+
+    name: str
+    error_count: int
+    groups: Sequence[str] = ()
+    configs: Sequence[Mapping[str, Any]] = field(default_factory=list)

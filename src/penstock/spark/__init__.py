@@ -1,0 +1,1 @@
+"""The data plane: splits in, receipts out, on Spark."""

@@ -1,0 +1,122 @@
+"""What travels between driver and executors: work in, receipts out. Everything here is small and picklable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.api.task import Split
+from penstock.topics.interface import Range, RangeReader, Staged, Stager
+
+
+@dataclass(frozen=True)
+class PluginRef:
+    """A plugin with its settings, loadable on an executor: ``target`` is ``module:QualName``."""
+
+    target: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TransformRef:
+    """One link of a transform chain; ``predicate`` is ``None`` where it applies to every record."""
+
+    alias: str
+    transform: PluginRef
+    predicate: PluginRef | None = None
+    negate: bool = False
+
+
+@dataclass(frozen=True)
+class ErrorPolicy:
+    """The ``errors.*`` keys of a connector. ``dead_letter_topic`` is empty when there is none."""
+
+    tolerate_all: bool = False
+    retry_timeout_ms: int = 0
+    retry_delay_max_ms: int = 60_000
+    log: bool = False
+    log_messages: bool = False
+    dead_letter_topic: str = ""
+    dead_letter_headers: bool = False
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """All an executor needs to build its copy of a task and the way its records take.
+
+    Executors keep what they built under ``key``, so equal keys must mean equal specs.
+    """
+
+    key: str
+    connector: str
+    task: int
+    task_target: PluginRef
+    key_converter: PluginRef
+    value_converter: PluginRef
+    header_converter: PluginRef
+    transforms: Sequence[TransformRef] = ()
+    errors: ErrorPolicy = ErrorPolicy()
+    plugin_path: Sequence[str] = ()
+    default_topic_partitions: int = 1
+
+
+@dataclass(frozen=True)
+class SourceWork:
+    """Read one split of a source task and stage its records.
+
+    ``topic_partitions`` are the partition counts of existing topics; others get the spec's default.
+    """
+
+    spec: TaskSpec
+    split: Split
+    stager: Stager
+    topic_partitions: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SinkWork:
+    """Read ranges of topics, in order, and put them. ``state`` is what the task's last commit kept."""
+
+    spec: TaskSpec
+    ranges: Sequence[Range]
+    reader: RangeReader
+    stager: Stager
+    state: Mapping[str, Any] | None = None
+    topic_partitions: Mapping[str, int] = field(default_factory=dict)
+
+
+Work = SourceWork | SinkWork
+
+
+@dataclass
+class Failure:
+    """Why a split failed: ``trace`` begins with the line a user should read first."""
+
+    trace: str
+    retriable: bool = False
+
+
+@dataclass
+class Receipt:
+    """What became of one split. With a ``failure`` nothing of it may be committed, except ``dead_letters``.
+
+    ``staged`` holds records for topics (sources), ``dead_letters`` failed records for the dead letter topic
+    (sources and sinks), ``progress`` the (source partition, source offset) pairs the reader reported, ``state``
+    what the sink's ``put`` returned. ``seconds`` maps step names to time spent.
+    """
+
+    read: int = 0
+    written: int = 0
+    filtered: int = 0
+    bytes: int = 0
+    staged: Sequence[Staged] = ()
+    dead_letters: Sequence[Staged] = ()
+    progress: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = ()
+    state: Mapping[str, Any] | None = None
+    skipped: int = 0
+    failed: int = 0
+    retries: int = 0
+    error_log: Sequence[str] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    failure: Failure | None = None

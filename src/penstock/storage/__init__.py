@@ -1,0 +1,1 @@
+"""Where the runtime remembers: one Log interface and the stores written on it."""

@@ -1,0 +1,1 @@
+"""Where records wait: the embedded log, or Kafka."""

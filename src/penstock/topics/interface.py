@@ -1,0 +1,160 @@
+"""What the runtime asks of a home for topics, and the raw records kept there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+RAW_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("headers", pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))),
+        pa.field("timestamp", pa.int64()),
+    ]
+)
+"""Records at rest, as columns. ``headers`` is null for a record without headers; timestamps are milliseconds."""
+
+
+class TopicPartition(NamedTuple):
+    """One ordered log within a topic."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Records an executor has written but nobody has committed: picklable, part of a receipt.
+
+    Either ``path`` names a staged file under the home's folder, or ``blob`` carries the records as an
+    Arrow IPC stream.
+    """
+
+    topic: str
+    partition: int
+    count: int
+    size: int
+    max_timestamp: int
+    path: str | None = None
+    blob: bytes | None = None
+
+
+class Stager(ABC):
+    """Executor side of a home: writes staged records. Picklable; one ``write`` for each topic partition of a split."""
+
+    @abstractmethod
+    def write(self, partition: TopicPartition, table: pa.Table) -> Staged:
+        """Write rows of :data:`RAW_SCHEMA`, in order, so that they survive until commit or sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A bounded piece of a topic partition: picklable, self-contained, read on an executor."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    pieces: Sequence[Any] = ()
+
+
+class RangeReader(ABC):
+    """Executor side of a home: reads ranges. Picklable."""
+
+    @abstractmethod
+    def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
+        """The rows of a range in order, as (offset of the first row, table of RAW_SCHEMA) chunks.
+
+        Offsets within a chunk are consecutive; between chunks there may be gaps (retention, compaction).
+        """
+
+
+@dataclass(slots=True)
+class SourceCommit:
+    """One batch of a source task, to become visible all at once or not at all."""
+
+    connector: str
+    staged: Sequence[Staged]
+    offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]] = ()
+    topic_settings: Callable[[str], Mapping[str, str]] = field(default=lambda topic: {})
+    """Settings for a topic that does not exist yet: ``partitions`` and topic configs."""
+
+
+@dataclass(slots=True)
+class SinkCommit:
+    """One batch of a sink task: new positions of its group, its dead letters, and the sink's own state."""
+
+    group: str
+    positions: Mapping[TopicPartition, int]
+    task: int = 0
+    state: Mapping[str, Any] | None = None
+    staged: Sequence[Staged] = ()
+
+
+class TopicHome(ABC):
+    """Driver side: topics, commits, consumer positions. Every method may be called from any thread."""
+
+    @abstractmethod
+    def commit_source(self, commit: SourceCommit) -> Future[None]:
+        """Append staged records to their topics and write the source offsets in one transaction.
+
+        Missing topics are created. The future ends after the data is durable and listeners were told.
+        """
+
+    @abstractmethod
+    def commit_sink(self, commit: SinkCommit) -> Future[None]:
+        """Move the group's positions (and append dead letters, keep the state) in one transaction."""
+
+    @abstractmethod
+    def topics(self) -> Mapping[str, int]:
+        """Every topic and its number of partitions."""
+
+    @abstractmethod
+    def end_offsets(self, topic: str) -> Sequence[int]:
+        """The next offset of each partition of a topic; empty when there is no such topic."""
+
+    @abstractmethod
+    def ranges(self, start: Mapping[TopicPartition, int | None], max_records: int, max_bytes: int) -> Sequence[Range]:
+        """What a consumer that stands at ``start`` (``None``: at the earliest record) reads next.
+
+        Bounded by both limits over all partitions, but at least one piece where there is anything. Empty when
+        there is nothing new. A position that retention has passed moves up to the earliest record, with a warning.
+        """
+
+    @abstractmethod
+    def positions(self, group: str) -> Mapping[TopicPartition, int]:
+        """Committed positions of a group; empty for an unknown one."""
+
+    @abstractmethod
+    def sink_state(self, group: str, task: int) -> Mapping[str, Any] | None:
+        """The state kept by the last sink commit of this task."""
+
+    @abstractmethod
+    def alter_positions(self, group: str, changes: Mapping[TopicPartition, int | None]) -> Future[None]:
+        """Set or (``None``) forget positions of a group."""
+
+    @abstractmethod
+    def delete_group(self, group: str) -> Future[None]:
+        """Forget a group and its sink states."""
+
+    @abstractmethod
+    def listen(self, listener: Callable[[set[str]], None]) -> None:
+        """Be told, after each commit, which topics have new records. Be quick, never block."""
+
+    @abstractmethod
+    def stager(self) -> Stager:
+        """The executor-side writer."""
+
+    @abstractmethod
+    def reader(self) -> RangeReader:
+        """The executor-side reader."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Finish pending commits and release resources."""
