@@ -1,0 +1,48 @@
+# Penstock: two commands are enough: `make run` and `make test`.
+# Everything is installed into .venv; nothing outside this folder is touched.
+
+SHELL := /bin/bash
+VENV  := .venv
+BIN   := $(VENV)/bin
+ARGS  ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format types unit bench docs clean
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36mmake %-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.dev ## Build .venv with all that users and developers need
+
+$(VENV)/.runtime: pyproject.toml tools/setup.sh
+	@tools/setup.sh runtime
+
+$(VENV)/.dev: pyproject.toml tools/setup.sh
+	@tools/setup.sh dev
+
+run: $(VENV)/.runtime ## Start a worker with a live example pipeline, API on http://localhost:8083
+	@exec $(BIN)/penstock run $(ARGS)
+
+test: lint types unit ## Style, types and all tests (ARGS="-k name" narrows the tests)
+
+lint: $(VENV)/.dev ## Check style
+	@$(BIN)/ruff check .
+
+types: $(VENV)/.dev ## Check types
+	@$(BIN)/mypy
+
+unit: $(VENV)/.dev ## Run the tests only
+	@$(BIN)/python -m pytest $(ARGS)
+
+format: $(VENV)/.dev ## Mend style where a tool can
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+bench: $(VENV)/.dev ## Measure throughput, latency and footprint
+	@$(BIN)/python -m bench $(ARGS)
+
+docs: $(VENV)/.dev ## Write docs/reference from the code
+	@$(BIN)/python docs/generate.py
+
+clean: ## Remove .venv, caches and the example's data
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis penstock-data spark-warehouse
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

