@@ -73,6 +73,12 @@ class SourceWork:
     stager: Stager
     topic_partitions: Mapping[str, int] = field(default_factory=dict)
 
+    def run(self) -> Receipt:
+        """Called on an executor."""
+        from .source import run
+
+        return run(self)
+
 
 @dataclass(frozen=True)
 class SinkWork:
@@ -84,6 +90,12 @@ class SinkWork:
     stager: Stager
     state: Mapping[str, Any] | None = None
     topic_partitions: Mapping[str, int] = field(default_factory=dict)
+
+    def run(self) -> Receipt:
+        """Called on an executor."""
+        from .sink import run
+
+        return run(self)
 
 
 Work = SourceWork | SinkWork

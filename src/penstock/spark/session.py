@@ -1,0 +1,247 @@
+"""The one Spark session of a worker: started with settings that suit many small batches, stopped without a trace."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .java import find_java, java_home_for_spark
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+SLOTS_PER_CORE = 4
+DRIVER_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
+LONGEST_SOCKET_FOLDER = 60
+"""A Unix socket path has room for about 100 bytes, of which the file name takes 42."""
+
+LOG_CONFIG = """\
+status = error
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {folder}/spark.log
+appender.file.filePattern = {folder}/spark.%i.log
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+appender.file.policies.type = SizeBasedTriggeringPolicy
+appender.file.policies.size = 10MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 3
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+"""
+
+
+class SparkStartError(RuntimeError):
+    """Spark did not start; the text says why, with the last lines it logged."""
+
+
+class SparkEngine:
+    """A running Spark. ``cores`` is what it can compute at once, ``slots`` what it may hold at once."""
+
+    def __init__(self, context: SparkContext, folder: Path, cores: int) -> None:
+        self.context = context
+        self.cores = cores
+        self.slots = max(cores, int(context.defaultParallelism))
+        self._folder = folder
+        self._session: SparkSession | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether executors live in this machine's driver process."""
+        return _is_local(str(self.context.master))
+
+    @property
+    def session(self) -> SparkSession:
+        """The SQL session, made at first use: moving records does without."""
+        from pyspark.sql import SparkSession
+
+        with self._lock:
+            if self._session is None:
+                self._session = SparkSession(self.context)
+            return self._session
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """End Spark, its JVM and its Python workers, by force where ``timeout`` seconds do not suffice."""
+        stopping = threading.Thread(target=self._stop_context, name="spark-stop", daemon=True)
+        stopping.start()
+        stopping.join(timeout)
+        _end_gateway(timeout=1.0 if stopping.is_alive() else timeout)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _stop_context(self) -> None:
+        try:
+            self.context.stop()
+        except Exception as error:
+            logger.debug("Spark did not stop cleanly: %s", error)
+
+
+def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "penstock") -> SparkEngine:
+    """Start Spark and wait for it. ``settings`` are the worker's keys, of which ``spark.*`` are used and win."""
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    logs = data_dir / "spark"
+    folder = _private_folder(logs)
+    java = find_java()
+    conf = _spark_conf(settings, name, folder, logs)
+    _set_environment(settings, java_home_for_spark(java, folder / "java"))
+    console = logs / "console.log"
+    logger.info("Starting Spark on Java %d (%s), logging to %s", java.version, java.home, logs / "spark.log")
+    try:
+        with console.open("wb") as output:
+            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=conf, gateway=gateway)
+    except Exception as error:
+        _end_gateway(timeout=1.0)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise SparkStartError(_why(error, console, logs / "spark.log")) from error
+    engine = SparkEngine(context, folder, os.cpu_count() or 1)
+    if not engine.is_local:
+        _ship_package(context, folder)
+    return engine
+
+
+def start_spark_in_background(
+    settings: Mapping[str, str], data_dir: Path, name: str = "penstock"
+) -> Future[SparkEngine]:
+    """Start Spark on a thread of its own."""
+    started: Future[SparkEngine] = Future()
+
+    def start() -> None:
+        try:
+            started.set_result(start_spark(settings, data_dir, name))
+        except BaseException as error:
+            started.set_exception(error)
+
+    threading.Thread(target=start, name="spark-start", daemon=True).start()
+    return started
+
+
+def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, logs: Path) -> SparkConf:
+    from pyspark import SparkConf
+
+    chosen = {key: value for key, value in settings.items() if key.startswith("spark.")}
+    master = chosen.get("spark.master", f"local[{SLOTS_PER_CORE * (os.cpu_count() or 1)}]")
+    conf = SparkConf(loadDefaults=False)
+    for key, value in {**_defaults(master, name, folder, logs), **chosen}.items():
+        conf.set(key, value)
+    log_config = folder / "log4j2.properties"
+    log_config.write_text(LOG_CONFIG.format(folder=logs))
+    ours = f"{DRIVER_JAVA_OPTIONS} -Djava.io.tmpdir={folder} -Dlog4j2.configurationFile=file:{log_config}"
+    theirs = chosen.get("spark.driver.extraJavaOptions", "")
+    conf.set("spark.driver.extraJavaOptions", f"{ours} {theirs}".strip())
+    return conf
+
+
+def _defaults(master: str, name: str, folder: Path, logs: Path) -> dict[str, str]:
+    defaults = {
+        "spark.master": master,
+        "spark.app.name": name,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.scheduler.mode": "FAIR",
+        "spark.python.worker.reuse": "true",
+        "spark.sql.warehouse.dir": str(logs / "warehouse"),
+        "spark.local.dir": str(folder),
+    }
+    if _is_local(master):
+        defaults |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.python.daemon.module": "penstock.spark.daemon",
+            "spark.python.unix.domain.socket.enabled": "true",
+            "spark.python.unix.domain.socket.dir": str(_socket_folder(folder)),
+        }
+    return defaults
+
+
+def _is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _set_environment(settings: Mapping[str, str], java_home: Path) -> None:
+    """What PySpark reads from the environment only. The Spark of the ``pyspark`` package wins over ``SPARK_HOME``."""
+    import pyspark
+
+    python = settings.get("spark.pyspark.python", sys.executable)
+    os.environ["PYSPARK_PYTHON"] = python
+    os.environ["PYSPARK_DRIVER_PYTHON"] = settings.get("spark.pyspark.driver.python", python)
+    os.environ["JAVA_HOME"] = str(java_home)
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+
+
+def _private_folder(parent: Path) -> Path:
+    """A folder of this process alone; those of processes that are gone are removed."""
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for old in parent.glob("run-*"):
+        if not _is_alive(old.name.removeprefix("run-").partition("-")[0]):
+            shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"run-{os.getpid()}-", dir=parent)).resolve()
+
+
+def _is_alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _socket_folder(folder: Path) -> Path:
+    if len(str(folder)) <= LONGEST_SOCKET_FOLDER:
+        return folder
+    short = Path(tempfile.mkdtemp(prefix="penstock-"))
+    (folder / "sockets").symlink_to(short)
+    return short
+
+
+def _ship_package(context: SparkContext, folder: Path) -> None:
+    """Send this package to executors on other machines, where it need not be installed."""
+    package = Path(__file__).parent.parent
+    archive = shutil.make_archive(str(folder / "penstock"), "zip", package.parent, package.name)
+    context.addPyFile(archive)
+
+
+def _end_gateway(timeout: float) -> None:
+    """Close the JVM that PySpark keeps for the life of the process, so that a later start gets a fresh one."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is None:
+        return
+    process: subprocess.Popen[bytes] = gateway.proc
+    if process.stdin:
+        process.stdin.close()
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    gateway.shutdown()
+
+
+def _why(error: Exception, *logs: Path) -> str:
+    tails = []
+    for log in logs:
+        lines = log.read_text(errors="replace").strip().splitlines()[-15:] if log.exists() else []
+        if lines:
+            tails.append(f"The end of {log}:\n" + "\n".join(lines))
+    return "\n".join([f"Spark could not start: {error}", *tails])
