@@ -1,0 +1,144 @@
+"""Logs: where lines go, which connector they belong to, and the levels that can be changed while the worker runs."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from threading import Lock
+
+from .requests import LoggerLevel, NotFound
+
+ROOT = "root"
+TRACE = 5
+OFF = 100
+
+LEVELS: Mapping[str, int] = {
+    "ALL": 1,
+    "TRACE": TRACE,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+    "OFF": OFF,
+}
+"""Kafka Connect's level names and Python's numbers."""
+
+_LINE = "[%(asctime)s] %(levelname)s %(connector)s%(message)s (%(name)s:%(lineno)d)"
+_FILE_BYTES = 20 * 1024 * 1024
+_FILE_BACKUPS = 5
+
+_connector: ContextVar[str] = ContextVar("penstock_connector", default="")
+
+
+@contextmanager
+def connector_context(connector: str, part: str = "worker") -> Iterator[None]:
+    """Mark every line logged inside: ``[orders|worker]`` for a connector, ``[orders|task-0]`` for a task."""
+    token = _connector.set(f"[{connector}|{part}] ")
+    try:
+        yield
+    finally:
+        _connector.reset(token)
+
+
+def level_number(level: str) -> int:
+    """The number of a level name in any case. Raises ``NotFound`` with Kafka Connect's text."""
+    number = LEVELS.get(level.upper())
+    if number is None:
+        raise NotFound(f"invalid log level '{level}'.")
+    return number
+
+
+def level_name(number: int) -> str:
+    """The name of the nearest level at or below ``number``."""
+    return max((value, name) for name, value in LEVELS.items() if value <= max(number, 1))[1]
+
+
+def configure_logging(level: str = "INFO", file: Path | None = None) -> None:
+    """Send all logs to ``file`` (rotated) or, without one, to standard output. Replaces what was set up before."""
+    for name, number in LEVELS.items():
+        logging.addLevelName(number, name)
+    handler: logging.Handler
+    if file is None:
+        handler = logging.StreamHandler(sys.stdout)
+    else:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(file, maxBytes=_FILE_BYTES, backupCount=_FILE_BACKUPS, encoding="utf-8")
+    handler.setFormatter(logging.Formatter(_LINE))
+    handler.addFilter(_add_connector)
+    root = logging.getLogger()
+    for old in list(root.handlers):
+        root.removeHandler(old)
+        old.close()
+    root.addHandler(handler)
+    root.setLevel(level_number(level))
+    logging.captureWarnings(True)
+    for chatty in ("py4j", "httpx", "httpcore", "uvicorn.access"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _add_connector(record: logging.LogRecord) -> bool:
+    record.connector = _connector.get()
+    return True
+
+
+class Loggers:
+    """The loggers of this process, as ``/admin/loggers`` shows and sets them."""
+
+    def __init__(self) -> None:
+        self._modified: dict[str, int] = {}
+        self._lock = Lock()
+
+    def all(self) -> dict[str, LoggerLevel]:
+        """Every logger by name, sorted, with the level in force; those that are OFF are left out."""
+        with self._lock:
+            shown = {name: self._show(name, logger) for name, logger in sorted(_existing().items())}
+        return {name: level for name, level in shown.items() if level.level != "OFF"}
+
+    def get(self, name: str) -> LoggerLevel:
+        """One logger. Raises ``NotFound``."""
+        name = _canonical(name)
+        with self._lock:
+            logger = _existing().get(name)
+            if logger is None:
+                raise NotFound(f"Logger {name} not found.")
+            return self._show(name, logger)
+
+    def set(self, namespace: str, level: str) -> list[str]:
+        """Set the level of a logger and of all below it (of all there are, for the root).
+
+        Returns the sorted names whose level is now another. A logger that does not exist yet is created.
+        """
+        number = level_number(level)
+        namespace = _canonical(namespace)
+        now = time.time_ns() // 1_000_000
+        with self._lock:
+            if namespace != ROOT:
+                logging.getLogger(namespace)
+            chosen = {
+                name: logger for name, logger in _existing().items() if namespace == ROOT or name.startswith(namespace)
+            }
+            changed = sorted(name for name, logger in chosen.items() if logger.getEffectiveLevel() != number)
+            for logger in chosen.values():
+                logger.setLevel(number)
+            self._modified.update(dict.fromkeys(changed, now))
+        return changed
+
+    def _show(self, name: str, logger: logging.Logger) -> LoggerLevel:
+        return LoggerLevel(level_name(logger.getEffectiveLevel()), self._modified.get(name))
+
+
+def _canonical(name: str) -> str:
+    return ROOT if not name or name.lower() == ROOT else name
+
+
+def _existing() -> dict[str, logging.Logger]:
+    known = logging.root.manager.loggerDict
+    loggers = {name: logger for name, logger in list(known.items()) if isinstance(logger, logging.Logger)}
+    return {**loggers, ROOT: logging.getLogger()}

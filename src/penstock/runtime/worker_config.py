@@ -1,0 +1,243 @@
+"""A worker's configuration: a Kafka Connect worker file, checked and typed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .listeners import HeaderRule, Listener, advertised, parse_header_rules, parse_listener
+from .properties import PropertiesError, Property, as_dict, parse_properties, read_text
+from .worker_keys import NOT_USED, NOT_USED_QUIETLY, OPEN_PREFIXES, WORKER_KEYS
+
+
+class WorkerConfigError(Exception):
+    """The worker cannot start with this configuration; the text names file, key, value and the way out."""
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """The settings of one worker.
+
+    ``properties`` is the file as written, ``values`` the checked value of every key of
+    :data:`~penstock.runtime.worker_keys.WORKER_KEYS`, ``warnings`` what a user should know about the file.
+    """
+
+    properties: Mapping[str, str]
+    values: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Mapping[str, str] | None = None) -> WorkerConfig:
+        """Read a worker file; ``overrides`` win over what it says. Raises :class:`WorkerConfigError`."""
+        try:
+            found = parse_properties(read_text(path))
+        except OSError as error:
+            raise WorkerConfigError(
+                f"Cannot read the worker file {path}: {error.strerror or error}. Check the path and the permissions."
+            ) from error
+        except PropertiesError as error:
+            raise WorkerConfigError(f"{path}, {error}") from error
+        lines = {item.key: item.line for item in found}
+        config = cls.from_properties({**as_dict(found), **(overrides or {})}, str(path), lines)
+        return cls(config.properties, config.values, _repeated(found, str(path)) + config.warnings)
+
+    @classmethod
+    def from_properties(
+        cls, properties: Mapping[str, str], source: str = "worker configuration", lines: Mapping[str, int] | None = None
+    ) -> WorkerConfig:
+        """Check settings; ``source`` and ``lines`` say in errors and warnings where a key stands."""
+        places = {key: f"{source}, line {line}" for key, line in (lines or {}).items()}
+        checked = WORKER_KEYS.validate(properties)
+        problems = [
+            f"{places.get(name, source)}: {found.errors[0]}{_way_out(name)}"
+            for name, found in checked.items()
+            if found.errors
+        ]
+        if problems:
+            raise WorkerConfigError("\n".join(problems))
+        warnings = tuple(
+            f"{places.get(key, source)}: {warning}" for key in properties if (warning := _warning(key)) is not None
+        )
+        return cls(dict(properties), {name: found.value for name, found in checked.items()}, warnings)
+
+    def subset(self, prefix: str) -> dict[str, str]:
+        """The properties that start with ``prefix``, without it."""
+        return {key[len(prefix) :]: value for key, value in self.properties.items() if key.startswith(prefix)}
+
+    @cached_property
+    def data_dir(self) -> Path:
+        return Path(self.values["data.dir"]).expanduser().absolute()
+
+    @property
+    def pipelines_path(self) -> tuple[Path, ...]:
+        return tuple(Path(entry).expanduser() for entry in self.values["pipelines.path"])
+
+    @property
+    def log_level(self) -> str:
+        return str(self.values["log.level"]).upper()
+
+    @property
+    def log_file(self) -> Path | None:
+        file = self.values["log.file"]
+        return None if file is None else Path(file).expanduser()
+
+    @cached_property
+    def listeners(self) -> tuple[Listener, ...]:
+        return tuple(parse_listener(text) for text in self.values["listeners"])
+
+    @cached_property
+    def admin_listeners(self) -> tuple[Listener, ...] | None:
+        """``None``: /admin is served with the rest; empty: it is not served."""
+        texts = self.values["admin.listeners"]
+        return None if texts is None else tuple(parse_listener(text) for text in texts)
+
+    @cached_property
+    def advertised(self) -> Listener:
+        """How others reach this worker's REST API."""
+        return advertised(
+            self.listeners,
+            self.values["rest.advertised.listener"],
+            self.values["rest.advertised.host.name"],
+            self.values["rest.advertised.port"],
+        )
+
+    @property
+    def worker_id(self) -> str:
+        """``host:port``, as statuses show it."""
+        return f"{self.advertised.host}:{self.advertised.port}"
+
+    @property
+    def response_headers(self) -> tuple[HeaderRule, ...]:
+        return parse_header_rules(self.values["response.http.headers.config"])
+
+    @property
+    def allowed_origins(self) -> tuple[str, ...]:
+        return _comma_list(self.values["access.control.allow.origin"])
+
+    @property
+    def allowed_methods(self) -> tuple[str, ...]:
+        return _comma_list(self.values["access.control.allow.methods"])
+
+    @property
+    def key_converter(self) -> tuple[str, dict[str, str]]:
+        """Class or alias, and its own keys."""
+        return self._converter("key.converter")
+
+    @property
+    def value_converter(self) -> tuple[str, dict[str, str]]:
+        """Class or alias, and its own keys."""
+        return self._converter("value.converter")
+
+    @property
+    def header_converter(self) -> tuple[str, dict[str, str]]:
+        """Class or alias, and its own keys."""
+        return self.values["header.converter"], self.subset("header.converter.")
+
+    @property
+    def offset_flush_interval_ms(self) -> int:
+        return int(self.values["offset.flush.interval.ms"])
+
+    @property
+    def offset_flush_timeout_ms(self) -> int:
+        return int(self.values["offset.flush.timeout.ms"])
+
+    @property
+    def task_shutdown_graceful_timeout_ms(self) -> int:
+        return int(self.values["task.shutdown.graceful.timeout.ms"])
+
+    @property
+    def connector_call_timeout_ms(self) -> int:
+        return int(self.values["connector.call.timeout.ms"])
+
+    @property
+    def connector_validate_timeout_ms(self) -> int:
+        return int(self.values["connector.validate.timeout.ms"])
+
+    @property
+    def lifecycle_hook_timeout_ms(self) -> int:
+        return int(self.values["lifecycle.hook.timeout.ms"])
+
+    @property
+    def plugin_path(self) -> tuple[Path, ...]:
+        return tuple(Path(entry).expanduser() for entry in self.values["plugin.path"])
+
+    @cached_property
+    def config_providers(self) -> dict[str, tuple[str, dict[str, str]]]:
+        """Name of each config provider → its class or alias, and its parameters."""
+        return {
+            name: (
+                self.properties.get(f"config.providers.{name}.class", name),
+                self.subset(f"config.providers.{name}.param."),
+            )
+            for name in self.values["config.providers"]
+        }
+
+    @property
+    def client_override_policy(self) -> str:
+        return str(self.values["connector.client.config.override.policy"])
+
+    @property
+    def client_override_allowlist(self) -> tuple[str, ...]:
+        return tuple(self.values["connector.client.config.override.allowlist"])
+
+    @property
+    def topic_creation_enable(self) -> bool:
+        return bool(self.values["topic.creation.enable"])
+
+    @property
+    def topic_tracking_enable(self) -> bool:
+        return bool(self.values["topic.tracking.enable"])
+
+    @property
+    def topic_tracking_allow_reset(self) -> bool:
+        return bool(self.values["topic.tracking.allow.reset"])
+
+    @property
+    def spark_settings(self) -> dict[str, str]:
+        """All ``spark.*`` keys, whole."""
+        return {key: value for key, value in self.properties.items() if key.startswith("spark.")}
+
+    def _converter(self, key: str) -> tuple[str, dict[str, str]]:
+        own = self.subset(f"{key}.")
+        if key not in self.properties:
+            own.setdefault("schemas.enable", "false")
+        return self.values[key], own
+
+
+def _comma_list(text: str) -> tuple[str, ...]:
+    return tuple(entry.strip() for entry in text.split(",") if entry.strip())
+
+
+def _repeated(properties: list[Property], source: str) -> tuple[str, ...]:
+    first: dict[str, int] = {}
+    found = []
+    for item in properties:
+        if item.key in first:
+            place = f"{source}, line {item.line}"
+            found.append(f"{place}: '{item.key}' already stands in line {first[item.key]}; the last one counts.")
+        first.setdefault(item.key, item.line)
+    return tuple(found)
+
+
+def _way_out(name: str) -> str:
+    key = WORKER_KEYS.by_name.get(name)
+    if key is None:
+        return ""
+    default = "" if key.default_text is None else f" Leave the key out for the default, {key.default_text or 'empty'}."
+    return f"\n  {name}: {key.doc}{default}"
+
+
+def _warning(key: str) -> str | None:
+    if key in WORKER_KEYS or key in NOT_USED_QUIETLY:
+        return None
+    if key in NOT_USED:
+        return f"'{key}' is not used: {NOT_USED[key]}."
+    if key.startswith(OPEN_PREFIXES):
+        return None
+    near = difflib.get_close_matches(key, list(WORKER_KEYS.by_name), n=1, cutoff=0.8)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return f"'{key}' is not a known worker key and is ignored.{hint}"

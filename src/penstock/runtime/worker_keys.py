@@ -1,0 +1,360 @@
+"""The keys of a worker file: Kafka Connect's, with their meaning and defaults, and Penstock's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..api.config import (
+    ConfigDef,
+    ConfigKey,
+    Importance,
+    Type,
+    Validator,
+    at_least,
+    non_empty_string,
+    one_of,
+    one_of_ignoring_case,
+    unique_list,
+)
+from ..api.errors import ConfigError
+from .listeners import check_header_rules, check_listeners
+from .logging import LEVELS
+
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+
+def _key(
+    group: str,
+    name: str,
+    type: Type,
+    default: Any,
+    doc: str,
+    validator: Validator | None = None,
+    importance: Importance = Importance.LOW,
+) -> ConfigKey:
+    return ConfigKey(name, type, default, importance, doc, validator, group)
+
+
+def _check_port(name: str, value: Any) -> None:
+    if value is not None and not 0 < value < 65536:
+        raise ConfigError.invalid(name, value, "A port is a number from 1 to 65535")
+
+
+_WORKER = "Worker"
+_REST = "REST API"
+_DATA = "Data"
+_TIME = "Time limits"
+_PLUGINS = "Plugins"
+_TOPICS = "Topics"
+_KAFKA = "Kafka"
+_HIGH, _MEDIUM = Importance.HIGH, Importance.MEDIUM
+
+WORKER_KEYS = ConfigDef(
+    _key(
+        _WORKER,
+        "data.dir",
+        Type.STRING,
+        "penstock-data",
+        "The one folder of everything the worker remembers: connectors, offsets, statuses, topics, logs. One worker"
+        " at a time may use it. A relative path starts at the folder where the worker is started.",
+        non_empty_string,
+        _HIGH,
+    ),
+    _key(
+        _WORKER,
+        "pipelines.path",
+        Type.LIST,
+        [],
+        "Pipeline files, or folders of them, that are applied when the worker starts.",
+        unique_list(),
+        _MEDIUM,
+    ),
+    _key(
+        _WORKER,
+        "log.level",
+        Type.STRING,
+        "INFO",
+        "The level of the root logger at start: TRACE, DEBUG, INFO, WARN, ERROR, FATAL or OFF. It can be changed"
+        " later through /admin/loggers.",
+        one_of_ignoring_case(*LEVELS),
+    ),
+    _key(
+        _WORKER,
+        "log.file",
+        Type.STRING,
+        None,
+        "Write the log to this file (rotated at 20 MB, five old ones kept) instead of standard output.",
+        non_empty_string,
+    ),
+    _key(
+        _REST,
+        "listeners",
+        Type.LIST,
+        ["http://:8083"],
+        "Where the REST API listens: protocol://hostname:port. Without a hostname, on all interfaces.",
+        check_listeners,
+        _HIGH,
+    ),
+    _key(
+        _REST,
+        "rest.advertised.host.name",
+        Type.STRING,
+        None,
+        "The host name that others should use to reach this worker; also the first part of its worker_id.",
+    ),
+    _key(
+        _REST,
+        "rest.advertised.port",
+        Type.INT,
+        None,
+        "The port that others should use to reach this worker; also the second part of its worker_id.",
+        _check_port,
+    ),
+    _key(
+        _REST,
+        "rest.advertised.listener",
+        Type.STRING,
+        None,
+        "The protocol (http or https) that others should use to reach this worker.",
+    ),
+    _key(
+        _REST,
+        "admin.listeners",
+        Type.LIST,
+        None,
+        "Where /admin is served: absent means with the rest of the API, empty means nowhere.",
+        lambda name, value: check_listeners(name, value) if value else None,
+    ),
+    _key(
+        _REST,
+        "access.control.allow.origin",
+        Type.STRING,
+        "",
+        "Origins of web pages that may call the API (comma separated, * for all). Empty: none but our own page.",
+    ),
+    _key(
+        _REST,
+        "access.control.allow.methods",
+        Type.STRING,
+        "",
+        "Methods that those web pages may use; empty means GET, POST and HEAD.",
+    ),
+    _key(
+        _REST,
+        "response.http.headers.config",
+        Type.STRING,
+        "",
+        "Headers put on every answer: comma separated rules '[action] [name]:[value]' with the actions set, add,"
+        " setDate and addDate.",
+        check_header_rules,
+    ),
+    _key(
+        _DATA,
+        "key.converter",
+        Type.CLASS,
+        JSON_CONVERTER,
+        "How record keys become bytes in topics and back. Keys that start with key.converter. go to it. Without this"
+        " key: JSON without schemas.",
+        importance=_HIGH,
+    ),
+    _key(
+        _DATA,
+        "value.converter",
+        Type.CLASS,
+        JSON_CONVERTER,
+        "How record values become bytes in topics and back. Keys that start with value.converter. go to it. Without"
+        " this key: JSON without schemas.",
+        importance=_HIGH,
+    ),
+    _key(
+        _DATA,
+        "header.converter",
+        Type.CLASS,
+        SIMPLE_HEADER_CONVERTER,
+        "How record headers become bytes in topics and back.",
+    ),
+    _key(
+        _DATA,
+        "offset.flush.interval.ms",
+        Type.LONG,
+        60_000,
+        "The longest time between two commits of a task's progress. Records and their offsets are committed together"
+        " with every batch, so this only bounds how long progress without records may stay uncommitted.",
+        at_least(0),
+    ),
+    _key(
+        _DATA,
+        "offset.flush.timeout.ms",
+        Type.LONG,
+        5_000,
+        "How long a commit of offsets may take before it is cancelled and tried again.",
+        at_least(0),
+    ),
+    _key(
+        _TIME,
+        "task.shutdown.graceful.timeout.ms",
+        Type.LONG,
+        5_000,
+        "How long all tasks together may take to stop before they are abandoned.",
+        at_least(0),
+    ),
+    _key(
+        _TIME,
+        "connector.call.timeout.ms",
+        Type.LONG,
+        30_000,
+        "How long start, stop, task_configs and alter_offsets of a connector may take before the call is abandoned and"
+        " the connector is FAILED.",
+        at_least(1),
+        _MEDIUM,
+    ),
+    _key(
+        _TIME,
+        "connector.validate.timeout.ms",
+        Type.LONG,
+        60_000,
+        "How long the validation of one configuration may take before the request fails.",
+        at_least(1),
+    ),
+    _key(
+        _TIME,
+        "lifecycle.hook.timeout.ms",
+        Type.LONG,
+        60_000,
+        "How long on_created, on_updated or on_deleted of a connector may take before the call counts as failed.",
+        at_least(1),
+        _MEDIUM,
+    ),
+    _key(
+        _PLUGINS,
+        "plugin.path",
+        Type.LIST,
+        [],
+        "Folders with plugins of your own: Python packages and modules with connectors, transforms, converters.",
+        None,
+        _HIGH,
+    ),
+    _key(
+        _PLUGINS,
+        "config.providers",
+        Type.LIST,
+        [],
+        "Names of config providers, which resolve ${name:path:key} in configurations. config.providers.<name>.class"
+        " and config.providers.<name>.param.<key> describe each.",
+        unique_list(),
+    ),
+    _key(
+        _PLUGINS,
+        "connector.client.config.override.policy",
+        Type.STRING,
+        "All",
+        "Which producer.override., consumer.override. and admin.override. keys a connector may set: All, None,"
+        " Principal or Allowlist.",
+    ),
+    _key(
+        _PLUGINS,
+        "connector.client.config.override.allowlist",
+        Type.LIST,
+        [],
+        "The keys that the Allowlist policy lets a connector set.",
+    ),
+    _key(
+        _PLUGINS,
+        "plugin.discovery",
+        Type.STRING,
+        "hybrid_warn",
+        "Accepted for compatibility: plugins are found by entry points, in plugin.path and by their Python path.",
+        one_of_ignoring_case("only_scan", "hybrid_warn", "hybrid_fail", "service_load"),
+    ),
+    _key(
+        _TOPICS,
+        "topic.creation.enable",
+        Type.BOOLEAN,
+        True,
+        "Let source connectors create topics with the settings of their topic.creation. keys.",
+    ),
+    _key(
+        _TOPICS,
+        "topic.tracking.enable",
+        Type.BOOLEAN,
+        True,
+        "Remember which topics each connector used, for GET /connectors/{name}/topics.",
+    ),
+    _key(
+        _TOPICS,
+        "topic.tracking.allow.reset",
+        Type.BOOLEAN,
+        True,
+        "Let PUT /connectors/{name}/topics/reset forget them.",
+    ),
+    _key(
+        _KAFKA,
+        "exactly.once.source.support",
+        Type.STRING,
+        "disabled",
+        "Accepted for compatibility. The embedded log always commits records and source offsets together, so sources"
+        " are exactly-once whatever this says.",
+        one_of_ignoring_case("disabled", "preparing", "enabled"),
+    ),
+    _key(
+        _KAFKA,
+        "metrics.recording.level",
+        Type.STRING,
+        "INFO",
+        "Accepted for compatibility: metrics are always recorded.",
+        one_of("INFO", "DEBUG", "TRACE"),
+    ),
+)
+"""Every key that has a meaning or a check here."""
+
+NOT_USED: Mapping[str, str] = {
+    "offset.storage.file.filename": "offsets are kept in data.dir, with everything else",
+    "bootstrap.servers": "topics are kept in the embedded log in data.dir, no broker is contacted",
+    "group.id": "a standalone worker is a group of its own",
+    "config.storage.topic": "connectors are kept in data.dir",
+    "offset.storage.topic": "offsets are kept in data.dir",
+    "status.storage.topic": "statuses are kept in data.dir",
+    "rest.extension.classes": "Java extensions of the REST API cannot be loaded",
+    "metric.reporters": "Java metric reporters cannot be loaded",
+    "internal.key.converter": "Kafka Connect removed it, too",
+    "internal.value.converter": "Kafka Connect removed it, too",
+}
+"""Kafka Connect's keys that a file may carry over without harm, and why they do nothing here."""
+
+_CLIENT_AND_GROUP_KEYS = """
+    client.dns.lookup client.id request.timeout.ms connections.max.idle.ms metadata.max.age.ms
+    metadata.recovery.strategy metadata.recovery.rebootstrap.trigger.ms retry.backoff.ms retry.backoff.max.ms
+    reconnect.backoff.ms reconnect.backoff.max.ms security.protocol security.providers send.buffer.bytes
+    receive.buffer.bytes socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms
+    metrics.sample.window.ms metrics.num.samples auto.include.jmx.reporter
+    config.storage.replication.factor offset.storage.replication.factor status.storage.replication.factor
+    offset.storage.partitions status.storage.partitions internal.topics.automatic.creation.enable
+    session.timeout.ms heartbeat.interval.ms rebalance.timeout.ms worker.sync.timeout.ms worker.unsync.backoff.ms
+    connect.protocol scheduled.rebalance.max.delay.ms inter.worker.key.generation.algorithm inter.worker.key.size
+    inter.worker.key.ttl.ms inter.worker.signature.algorithm inter.worker.verification.algorithms
+    key.converter.plugin.version value.converter.plugin.version header.converter.plugin.version
+"""
+
+NOT_USED_QUIETLY = frozenset(_CLIENT_AND_GROUP_KEYS.split())
+"""Settings of Kafka clients and of the group, without a meaning for a worker on the embedded log."""
+
+OPEN_PREFIXES = (
+    "key.converter.",
+    "value.converter.",
+    "header.converter.",
+    "config.providers.",
+    "spark.",
+    "producer.",
+    "consumer.",
+    "admin.",
+    "ssl.",
+    "sasl.",
+    "listeners.https.",
+    "metrics.context.",
+    "config.storage.",
+    "offset.storage.",
+    "status.storage.",
+)
+"""Keys that start like this belong to a plugin, to Spark or to a Kafka client, and are not checked here."""
