@@ -4,28 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
-
-class TargetState(Enum):
-    """What the user wants of a connector."""
-
-    STARTED = "STARTED"
-    PAUSED = "PAUSED"
-    STOPPED = "STOPPED"
-
-
-class State(Enum):
-    """What a connector or task is doing."""
-
-    UNASSIGNED = "UNASSIGNED"
-    RUNNING = "RUNNING"
-    PAUSED = "PAUSED"
-    STOPPED = "STOPPED"
-    FAILED = "FAILED"
-    RESTARTING = "RESTARTING"
-    DESTROYED = "DESTROYED"
+from penstock.storage.states import State as State
+from penstock.storage.states import TargetState as TargetState
 
 
 class RequestError(Exception):
