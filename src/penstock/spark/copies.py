@@ -1,0 +1,84 @@
+"""The executor's own copies of tasks and of the plugins their records pass, built once and kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.converter import Converter, HeaderConverter
+from penstock.api.task import Task
+
+from .chain import Chain, Link
+from .loading import load
+from .splits import PluginRef, TaskSpec, TransformRef
+
+MAX_KEPT = 128
+
+
+@dataclass(slots=True)
+class Copy:
+    """All that a split of one task needs, configured."""
+
+    task: Any
+    key_converter: Converter
+    value_converter: Converter
+    header_converter: HeaderConverter
+    chain: Chain
+
+
+_idle: OrderedDict[str, Copy] = OrderedDict()
+_lock = threading.Lock()
+
+
+@contextmanager
+def copy_of(spec: TaskSpec) -> Iterator[Copy]:
+    """The copy for a spec, for the time of one split. A copy whose split raised is not used again."""
+    with _lock:
+        copy = _idle.pop(spec.key, None)
+    if copy is None:
+        copy = build(spec)
+    yield copy
+    with _lock:
+        _idle[spec.key] = copy
+        _idle.move_to_end(spec.key)
+        while len(_idle) > MAX_KEPT:
+            _idle.popitem(last=False)
+
+
+def build(spec: TaskSpec) -> Copy:
+    """A new copy. Any exception of a plugin's constructor or ``configure`` comes through."""
+    task: Task = _create(spec.task_target, spec)
+    task.configure(spec.task_target.settings)
+    header_converter: HeaderConverter = _create(spec.header_converter, spec)
+    header_converter.configure(spec.header_converter.settings)
+    return Copy(
+        task=task,
+        key_converter=_converter(spec.key_converter, spec, is_key=True),
+        value_converter=_converter(spec.value_converter, spec, is_key=False),
+        header_converter=header_converter,
+        chain=Chain([_link(ref, spec) for ref in spec.transforms]),
+    )
+
+
+def _create(ref: PluginRef, spec: TaskSpec) -> Any:
+    return load(ref.target, spec.plugin_path)()
+
+
+def _converter(ref: PluginRef, spec: TaskSpec, is_key: bool) -> Converter:
+    converter: Converter = _create(ref, spec)
+    converter.configure_for(dict(ref.settings), is_key)
+    return converter
+
+
+def _link(ref: TransformRef, spec: TaskSpec) -> Link:
+    transform = _create(ref.transform, spec)
+    transform.configure(ref.transform.settings)
+    predicate = None
+    if ref.predicate is not None:
+        predicate = _create(ref.predicate, spec)
+        predicate.configure(ref.predicate.settings)
+    return Link(transform, predicate, ref.negate)

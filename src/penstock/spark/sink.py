@@ -1,0 +1,282 @@
+"""Runs one split of a sink task on an executor: read, convert, transform, put."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.api.batch import Batch, Column
+from penstock.api.converter import Converter
+from penstock.api.record import Header, Record, Schema
+from penstock.api.task import SinkContext, SinkTask
+
+from .chain import reported_name
+from .copies import Copy, copy_of
+from .errors import SINK_TASK_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
+from .splits import Receipt, SinkWork
+from .staging import Outbox, RawHeaders
+from .steps import Steps
+
+_ROWS_A_PIECE = 10_000
+
+Decoded = tuple[Schema | None, Any]
+
+
+def run(work: SinkWork) -> Receipt:
+    """One receipt, whatever happens: an exception becomes its failure."""
+    errors = ErrorHandler(work.spec, Outbox(work.topic_partitions, default_count=1))
+    receipt = Receipt()
+    try:
+        with copy_of(work.spec) as copy:
+            _Pump(work, copy, errors, receipt).run()
+            if errors.fatal is not None:
+                raise errors.fatal
+    except Exception as error:
+        receipt.state = None
+        receipt.failure = failure_of(errors.fatal or error)
+    receipt.dead_letters = errors.dead_letters.stage(work.stager)
+    receipt.skipped, receipt.failed, receipt.retries = errors.skipped, errors.failed, errors.retries
+    receipt.error_log = errors.log_lines()
+    return receipt
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Consecutive rows of one topic partition, and their columns if converters could decode them as such."""
+
+    topic: str
+    partition: int
+    start: int
+    rows: pa.RecordBatch
+    batch: Batch | None = None
+
+    def raw_headers(self, row: int) -> RawHeaders:
+        headers = self.rows.column("headers")[row].as_py()
+        return [(h["key"], h["value"]) for h in headers] if headers else ()
+
+    def origin(self, row: int) -> Origin:
+        """One row as it is in the topic."""
+        rows = self.rows
+        return Origin(
+            topic=self.topic,
+            partition=self.partition,
+            offset=self.start + row,
+            timestamp=rows.column("timestamp")[row].as_py(),
+            key=rows.column("key")[row].as_py(),
+            value=rows.column("value")[row].as_py(),
+            headers=self.raw_headers(row),
+        )
+
+    @property
+    def has_headers(self) -> bool:
+        column = self.rows.column("headers")
+        return column.null_count < len(column) and len(column.flatten()) > 0
+
+
+class _Pump:
+    """Moves the records of some ranges."""
+
+    def __init__(self, work: SinkWork, copy: Copy, errors: ErrorHandler, receipt: Receipt) -> None:
+        self._work = work
+        self._copy = copy
+        self._errors = errors
+        self._receipt = receipt
+        self._pieces: list[_Piece] = []
+        self._moved: dict[tuple[str, int | None, int | None], tuple[str, int]] = {}
+        self._steps = Steps("read", "convert", "transform", "put")
+        self._header_name = reported_name(copy.header_converter)
+
+    def run(self) -> None:
+        task: SinkTask = self._copy.task
+        spec = self._work.spec
+        task.context = SinkContext(spec.connector, spec.task, self._work.state, self._report)
+        with self._steps.recorded(self._receipt):
+            self._read()
+            if self._by_columns():
+                self._receipt.state = task.put_batches(self._batches())
+            elif type(task).put is SinkTask.put:
+                self._receipt.state = task.put_batches(_as_batches(self._records()))
+            else:
+                self._receipt.state = task.put(self._records())
+            self._steps.next("put")
+
+    def _read(self) -> None:
+        for wanted in self._work.ranges:
+            for first, table in self._work.reader.read(wanted):
+                for rows in table.to_batches():
+                    self._pieces.append(_Piece(wanted.topic, wanted.partition, first, rows))
+                    self._receipt.read += len(rows)
+                    self._receipt.bytes += rows.column("key").nbytes + rows.column("value").nbytes
+                    first += len(rows)
+        self._steps.next("read")
+
+    def _by_columns(self) -> bool:
+        """Whether every piece could be decoded as columns for a task that takes them."""
+        if len(self._copy.chain) or type(self._copy.task).put_batches is SinkTask.put_batches:
+            return False
+        for piece in self._pieces:
+            piece.batch = self._decode_piece(piece)
+            if piece.batch is None:
+                return False
+        self._steps.next("convert")
+        return True
+
+    def _decode_piece(self, piece: _Piece) -> Batch | None:
+        if piece.has_headers:
+            return None
+        rows = piece.rows
+        value = _decode(self._copy.value_converter, piece.topic, rows.column("value"))
+        key = None if value is None else _decode(self._copy.key_converter, piece.topic, rows.column("key"))
+        if value is None or key is None:
+            return None
+        return Batch(
+            topic=piece.topic,
+            value=value,
+            key=key,
+            partition=pa.repeat(pa.scalar(piece.partition, pa.int32()), len(rows)),
+            timestamp=rows.column("timestamp"),
+            offset=pa.array(np.arange(piece.start, piece.start + len(rows), dtype=np.int64)),
+        )
+
+    def _batches(self) -> Iterator[Batch]:
+        for piece in self._pieces:
+            if piece.batch is not None and len(piece.batch):
+                self._receipt.written += len(piece.batch)
+                self._steps.next("put")
+                yield piece.batch
+
+    def _records(self) -> Iterator[Record]:
+        """Every record that survives, in order. A piece is converted as a whole before its first record is put."""
+        for piece in self._pieces:
+            for start in range(0, len(piece.rows), _ROWS_A_PIECE):
+                rows = piece.rows.slice(start, _ROWS_A_PIECE)
+                self._steps.next("put")
+                records = self._convert_rows(_Piece(piece.topic, piece.partition, piece.start + start, rows))
+                self._receipt.written += len(records)
+                yield from records
+
+    def _convert_rows(self, piece: _Piece) -> list[Record]:
+        keys = self._cells(self._copy.key_converter, Stage.KEY_CONVERTER, piece, "key")
+        values = self._cells(self._copy.value_converter, Stage.VALUE_CONVERTER, piece, "value")
+        has_headers = piece.has_headers
+        chained = len(self._copy.chain) > 0
+        records = []
+        for row, timestamp in enumerate(piece.rows.column("timestamp").to_pylist()):
+            origin = partial(piece.origin, row)
+            try:
+                key_schema, key = keys(row)
+                value_schema, value = values(row)
+                headers = self._convert_headers(piece, row, origin) if has_headers else ()
+                offset = piece.start + row
+                record: Record | None = Record(
+                    value, key, piece.topic, piece.partition, value_schema, key_schema, headers, timestamp, offset
+                )
+                if chained:
+                    record = self._transform(record, origin)
+            except RecordSkipped:
+                continue
+            if record is None:
+                self._receipt.filtered += 1
+            else:
+                records.append(record)
+        self._steps.next("convert")
+        return records
+
+    def _transform(self, record: Any, origin: Callable[[], Origin]) -> Record | None:
+        self._steps.next("convert")
+        changed = self._copy.chain.apply(record, self._errors, origin)
+        self._steps.next("transform")
+        if changed is not None and (changed.topic != record.topic or changed.partition != record.partition):
+            self._moved[(changed.topic, changed.partition, changed.offset)] = (record.topic, record.partition)
+        return changed
+
+    def _cells(self, converter: Converter, stage: Stage, piece: _Piece, name: str) -> Callable[[int], Decoded]:
+        """Looks up the converted key or value of a row: the whole column at once where that works."""
+        column = _decode(converter, piece.topic, piece.rows.column(name))
+        if column is not None:
+            schema, values = column.schema, column.array.to_pylist()
+            return lambda row: (schema, values[row])
+        cells = piece.rows.column(name).to_pylist()
+        reported = reported_name(converter)
+
+        def convert(row: int) -> Decoded:
+            try:
+                return converter.to_data(piece.topic, cells[row])
+            except Exception as error:
+                again = partial(converter.to_data, piece.topic, cells[row])
+                return self._errors.recover(error, stage, reported, again, partial(piece.origin, row))
+
+        return convert
+
+    def _convert_headers(self, piece: _Piece, row: int, origin: Callable[[], Origin]) -> Sequence[Header]:
+        headers = []
+        for name, data in piece.raw_headers(row):
+            call = partial(self._copy.header_converter.to_header, piece.topic, name, data)
+            try:
+                schema, value = call()
+            except Exception as error:
+                schema, value = self._errors.recover(error, Stage.HEADER_CONVERTER, self._header_name, call, origin)
+            headers.append(Header(name, value, schema))
+        return headers
+
+    def _report(self, record: Record, error: Exception) -> None:
+        """What ``context.report`` does: the task could not put this record."""
+        self._errors.record_failed(error, Stage.TASK_PUT, SINK_TASK_CLASS, self._origin_of(record))
+
+    def _origin_of(self, record: Record) -> Origin:
+        place = (record.topic, record.partition, record.offset)
+        topic, partition = self._moved.get(place, place[:2])
+        for piece in self._pieces:
+            if (
+                (piece.topic, piece.partition) == (topic, partition)
+                and record.offset is not None
+                and 0 <= record.offset - piece.start < len(piece.rows)
+            ):
+                return piece.origin(record.offset - piece.start)
+        return self._made_up(record)
+
+    def _made_up(self, record: Record) -> Origin:
+        """For a record that the task made itself: its bytes come from the converters."""
+        copy = self._copy
+        return Origin(
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            timestamp=record.timestamp,
+            key=copy.key_converter.from_data(record.topic, record.key_schema, record.key),
+            value=copy.value_converter.from_data(record.topic, record.value_schema, record.value),
+            headers=[
+                (h.key, copy.header_converter.from_header(record.topic, h.key, h.schema, h.value))
+                for h in record.headers
+            ],
+        )
+
+
+def _decode(converter: Converter, topic: str, data: pa.Array) -> Column | None:
+    """The column; ``None`` also when a value fails, so that the row path finds out which one."""
+    try:
+        return converter.decode(topic, data)
+    except Exception:
+        return None
+
+
+def _as_batches(records: Iterable[Record]) -> Iterator[Batch]:
+    """Records as columns, for a task that takes nothing else; runs of one topic and schema become one batch."""
+    for (topic, key_schema, value_schema), run in groupby(
+        records, lambda r: (r.topic, r.key_schema, r.value_schema)
+    ):
+        rows = list(run)
+        yield Batch(
+            topic=topic,
+            value=Column(pa.array([r.value for r in rows]), value_schema),
+            key=Column(pa.array([r.key for r in rows]), key_schema),
+            partition=pa.array([r.partition for r in rows], pa.int32()),
+            timestamp=pa.array([r.timestamp for r in rows], pa.int64()),
+            offset=pa.array([r.offset for r in rows], pa.int64()),
+        )

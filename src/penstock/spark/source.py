@@ -1,0 +1,218 @@
+"""Runs one split of a source task on an executor: read, transform, convert, stage."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.api.batch import Batch, Column
+from penstock.api.converter import Converter
+from penstock.api.errors import DataError
+from penstock.api.record import Record, Schema
+from penstock.api.task import Progress
+
+from .chain import reported_name
+from .copies import Copy, copy_of
+from .errors import SOURCE_WORKER_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
+from .splits import Receipt, SourceWork
+from .staging import Outbox, RawHeaders
+from .steps import Steps
+
+_TOPIC_NAME = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
+
+
+def run(work: SourceWork) -> Receipt:
+    """One receipt, whatever happens: an exception becomes its failure."""
+    errors = ErrorHandler(work.spec, Outbox(work.topic_partitions, default_count=1))
+    receipt = Receipt()
+    try:
+        with copy_of(work.spec) as copy:
+            _Pump(work, copy, errors, receipt).run()
+    except Exception as error:
+        receipt.staged, receipt.progress = (), ()
+        receipt.failure = failure_of(error)
+    receipt.dead_letters = errors.dead_letters.stage(work.stager)
+    receipt.skipped, receipt.failed, receipt.retries = errors.skipped, errors.failed, errors.retries
+    receipt.error_log = errors.log_lines()
+    return receipt
+
+
+class _Pump:
+    """Moves the records of one split."""
+
+    def __init__(self, work: SourceWork, copy: Copy, errors: ErrorHandler, receipt: Receipt) -> None:
+        self._work = work
+        self._copy = copy
+        self._errors = errors
+        self._receipt = receipt
+        self._outbox = Outbox(work.topic_partitions, work.spec.default_topic_partitions)
+        self._progress: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        self._steps = Steps("read", "transform", "convert", "write")
+        self._key_name = reported_name(copy.key_converter)
+        self._value_name = reported_name(copy.value_converter)
+        self._header_name = reported_name(copy.header_converter)
+        self._known_topics: set[str] = set()
+
+    def run(self) -> None:
+        with self._steps.recorded(self._receipt):
+            for item in self._items():
+                if isinstance(item, Progress):
+                    self._progress[repr(sorted(item.partition.items()))] = (item.partition, item.offset)
+                elif isinstance(item, Batch):
+                    self._receipt.read += len(item)
+                    if not self._take_columns(item):
+                        for record in item.records():
+                            self._take(record)
+                else:
+                    self._receipt.read += 1
+                    self._take(item)
+            self._receipt.staged = self._outbox.stage(self._work.stager)
+            self._receipt.progress = list(self._progress.values())
+            self._steps.next("write")
+
+    def _items(self) -> Iterator[Record | Batch | Progress]:
+        items = iter(self._copy.task.read(self._work.split))
+        while True:
+            self._steps.skip()
+            item = next(items, None)
+            self._steps.next("read")
+            if item is None:
+                return
+            yield item
+
+    def _take_columns(self, batch: Batch) -> bool:
+        """Convert and keep a batch without making an object a record; ``False`` when that is not possible."""
+        if len(self._copy.chain) or not self._is_legal(batch.topic):
+            return False
+        value = _encode(self._copy.value_converter, batch.topic, batch.value)
+        if value is None:
+            return False
+        key = self._encode_key(batch)
+        if key is None:
+            return False
+        now = pa.scalar(_now(), pa.int64())
+        timestamp = pa.repeat(now, len(batch)) if batch.timestamp is None else batch.timestamp.fill_null(now)
+        self._outbox.add_columns(batch.topic, key, value, timestamp, batch.partition)
+        self._receipt.written += len(batch)
+        self._receipt.bytes += value.nbytes + key.nbytes
+        self._steps.next("convert")
+        return True
+
+    def _encode_key(self, batch: Batch) -> pa.Array | None:
+        if batch.key is not None:
+            return _encode(self._copy.key_converter, batch.topic, batch.key)
+        try:
+            nothing = self._copy.key_converter.from_data(batch.topic, None, None)
+        except Exception:
+            return None
+        return pa.repeat(pa.scalar(nothing, pa.binary()), len(batch))
+
+    def _take(self, record: Record) -> None:
+        """Transform, convert and keep one record, unless it is dropped or fails and is tolerated."""
+        try:
+            changed = self._transform(record)
+            if changed is None:
+                self._receipt.filtered += 1
+                return
+            headers, key, value = self._convert(changed, partial(self._origin, record))
+            if not self._is_legal(changed.topic):
+                self._refuse_topic(changed.topic, record)
+        except RecordSkipped:
+            return
+        finally:
+            self._steps.next("convert")
+        timestamp = _now() if changed.timestamp is None else changed.timestamp
+        self._outbox.add(changed.topic, key, value, headers, timestamp, changed.partition)
+        self._receipt.written += 1
+        self._receipt.bytes += len(key or b"") + len(value or b"")
+
+    def _transform(self, record: Record) -> Record | None:
+        if not len(self._copy.chain):
+            return record
+        changed = self._copy.chain.apply(record, self._errors, partial(self._origin, record))
+        self._steps.next("transform")
+        return changed
+
+    def _convert(
+        self, record: Record, origin: Callable[[], Origin]
+    ) -> tuple[RawHeaders, bytes | None, bytes | None]:
+        headers = self._convert_headers(record, origin) if record.headers else ()
+        copy, topic = self._copy, record.topic
+        try:
+            key = copy.key_converter.from_data(topic, record.key_schema, record.key)
+        except Exception as error:
+            again = partial(copy.key_converter.from_data, topic, record.key_schema, record.key)
+            key = self._errors.recover(error, Stage.KEY_CONVERTER, self._key_name, again, origin)
+        try:
+            value = copy.value_converter.from_data(topic, record.value_schema, record.value)
+        except Exception as error:
+            again = partial(copy.value_converter.from_data, topic, record.value_schema, record.value)
+            value = self._errors.recover(error, Stage.VALUE_CONVERTER, self._value_name, again, origin)
+        return headers, key, value
+
+    def _convert_headers(self, record: Record, origin: Callable[[], Origin]) -> RawHeaders:
+        convert = self._copy.header_converter.from_header
+        raw = []
+        for header in record.headers:
+            call = partial(convert, record.topic, header.key, header.schema, header.value)
+            try:
+                data = call()
+            except Exception as error:
+                data = self._errors.recover(error, Stage.HEADER_CONVERTER, self._header_name, call, origin)
+            raw.append((header.key, data))
+        return raw
+
+    def _is_legal(self, topic: str) -> bool:
+        if topic not in self._known_topics:
+            if not _TOPIC_NAME.match(topic):
+                return False
+            self._known_topics.add(topic)
+        return True
+
+    def _refuse_topic(self, topic: str, record: Record) -> None:
+        error = DataError(
+            f"'{topic}' is not a legal topic name: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
+            "org.apache.kafka.common.errors.InvalidTopicException",
+        )
+        self._errors.record_failed(error, Stage.KAFKA_PRODUCE, SOURCE_WORKER_CLASS, self._origin(record))
+        raise RecordSkipped
+
+    def _origin(self, record: Record) -> Origin:
+        """The record as the connector gave it, in bytes as far as the converters manage."""
+        copy, topic = self._copy, record.topic
+        headers = []
+        for header in record.headers:
+            data = _bytes(copy.header_converter.from_header, header.value, topic, header.key, header.schema)
+            headers.append((header.key, data))
+        return Origin(
+            topic=topic,
+            timestamp=record.timestamp,
+            key=_bytes(copy.key_converter.from_data, record.key, topic, record.key_schema),
+            value=_bytes(copy.value_converter.from_data, record.value, topic, record.value_schema),
+            headers=headers,
+            record=record,
+        )
+
+
+def _encode(converter: Converter, topic: str, column: Column) -> pa.Array | None:
+    """The column as bytes; ``None`` also when a value fails, so that the row path finds out which one."""
+    try:
+        return converter.encode(topic, column)
+    except Exception:
+        return None
+
+
+def _bytes(convert: Callable[..., bytes | None], value: Any, *where: str | Schema | None) -> bytes | None:
+    try:
+        return convert(*where, value)
+    except Exception:
+        return str(value).encode("utf-8", "replace")
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
