@@ -32,6 +32,7 @@ __all__ = [
     "between",
     "list_of",
     "list_size",
+    "non_empty_list",
     "non_empty_string",
     "non_empty_string_without_control_chars",
     "non_null",
@@ -340,12 +341,18 @@ def unique_list(allow_empty: bool = True, allow_null: bool = False) -> Validator
     return check
 
 
+def non_empty_list(name: str, value: Any) -> None:
+    """A list with something in it."""
+    if not value:
+        raise ConfigError.invalid(name, None if value is None else "[]", "Empty list")
+
+
 def regex(name: str, value: Any) -> None:
-    """A regular expression, or a list of them; absent values pass."""
-    for pattern in [value] if isinstance(value, str) else value or ():
+    """A regular expression, or a list of them; an absent value is an error too."""
+    for pattern in value if isinstance(value, list) else [value]:
         try:
             re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern))
-        except re.error as error:
+        except (re.error, TypeError) as error:
             raise ConfigError.invalid(name, pattern, f"Invalid regex: {error}") from None
 
 
