@@ -1,0 +1,78 @@
+"""What the config log says at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .config_records import Config, SessionKey
+from .states import TargetState
+
+
+@dataclass(frozen=True)
+class ConnectorEntry:
+    """All that is known of one connector. ``tasks`` are the committed task configs by id.
+
+    ``applied`` is the connector config that was current when the tasks were committed. ``inconsistent`` tells that
+    the last commit lacked task configs: the tasks must be made anew. ``generation`` counts commits of task
+    configs, from 0; -1 before the first. ``fenced_tasks`` is the last task count record, ``pending_fencing`` tells
+    that task configs came after it.
+    """
+
+    config: Config
+    target_state: TargetState = TargetState.STARTED
+    tasks: Sequence[Config] = ()
+    task_count: int = 0
+    applied: Config | None = None
+    inconsistent: bool = False
+    generation: int = -1
+    fenced_tasks: int | None = None
+    pending_fencing: bool = False
+
+
+@dataclass(frozen=True)
+class ConfigSnapshot:
+    """The connectors with their configs, tasks and target states. Never changes; ask the store for a newer one.
+
+    ``position`` is the one after the last record read.
+    """
+
+    entries: Mapping[str, ConnectorEntry]
+    position: int = 0
+    session_key: SessionKey | None = None
+
+    def connectors(self) -> Sequence[str]:
+        """The names of all connectors."""
+        return list(self.entries)
+
+    def __contains__(self, connector: object) -> bool:
+        return connector in self.entries
+
+    def connector_config(self, connector: str) -> Config | None:
+        """The raw configuration, references unresolved; ``None`` for an unknown connector."""
+        entry = self.entries.get(connector)
+        return entry.config if entry else None
+
+    def target_state(self, connector: str) -> TargetState:
+        """What the user wants; STARTED where nothing was said."""
+        entry = self.entries.get(connector)
+        return entry.target_state if entry else TargetState.STARTED
+
+    def task_configs(self, connector: str) -> Sequence[Config]:
+        """Committed task configs by id; empty while they are inconsistent."""
+        entry = self.entries.get(connector)
+        return list(entry.tasks) if entry and not entry.inconsistent else []
+
+    def task_count(self, connector: str) -> int:
+        """The number of tasks of the last commit, even an incomplete one."""
+        entry = self.entries.get(connector)
+        return entry.task_count if entry else 0
+
+    def applied_config(self, connector: str) -> Config | None:
+        """The connector config from which the current tasks were made."""
+        entry = self.entries.get(connector)
+        return entry.applied if entry else None
+
+    def inconsistent(self) -> set[str]:
+        """Connectors whose last task commit was incomplete."""
+        return {name for name, entry in self.entries.items() if entry.inconsistent}

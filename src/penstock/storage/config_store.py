@@ -1,0 +1,122 @@
+"""Connector configs, task configs and target states: what the user wants, kept on a log."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from . import config_records as records
+from .config_reader import ConfigListener, ConfigReader
+from .config_records import Config, Restart, SessionKey
+from .config_snapshot import ConfigSnapshot
+from .log import Log, LogRecord
+from .states import TargetState
+
+HISTORY = 10_000
+"""How many replaced records a log that compacts at once should keep for this store (see ``SqliteLog``): a task commit
+only counts after its connector's config, so moving configs to the end of the log loses tasks."""
+
+__all__ = ["HISTORY", "Config", "ConfigListener", "ConfigSnapshot", "ConfigStore", "Restart", "SessionKey"]
+
+
+class ConfigStore:
+    """Every write is one atomic append; its future ends when it is durable and the snapshot shows it.
+
+    Listeners hear of records written after :meth:`start`, in order.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._lock = threading.Lock()
+        self._reader = ConfigReader()
+        self._snapshot: ConfigSnapshot | None = None
+        self._listeners: list[ConfigListener] = []
+        self._caught_up = False
+        self._pending: list[Restart] = []
+
+    def listen(self, listener: ConfigListener) -> None:
+        """Tell this listener of changes, too."""
+        self._listeners.append(listener)
+
+    def start(self) -> None:
+        """Read everything; returns when the snapshot is complete."""
+        self._log.start(self._learn)
+        with self._lock:
+            self._caught_up = True
+            known = self._reader.snapshot()
+            self._pending = [restart for name, restart in self._reader.restarts.items() if name in known]
+
+    def stop(self) -> None:
+        self._log.stop()
+
+    def snapshot(self) -> ConfigSnapshot:
+        """The state as of now; cheap, from any thread."""
+        with self._lock:
+            if self._snapshot is None:
+                self._snapshot = self._reader.snapshot()
+            return self._snapshot
+
+    def pending_restarts(self) -> Sequence[Restart]:
+        """Restart requests found at start that nobody marked as finished.
+
+        A crash may have come between the request and the restart. Listeners are not told of them.
+        """
+        return list(self._pending)
+
+    def put_connector(self, name: str, config: Config, target_state: TargetState | None = None) -> Future[None]:
+        """Create or replace a connector, with its target state when one is given."""
+        state = [] if target_state is None else [records.target_state_record(name, target_state)]
+        return self._append([*state, records.connector_record(name, config)])
+
+    def remove_connector(self, name: str) -> Future[None]:
+        """Delete a connector, its tasks and its target state."""
+        return self._append([records.connector_record(name, None), records.target_state_record(name, None)])
+
+    def put_task_configs(self, name: str, configs: Sequence[Config]) -> Future[None]:
+        """Replace the tasks of a connector."""
+        tasks = [records.task_record(name, task, config) for task, config in enumerate(configs)]
+        return self._append([*tasks, records.commit_record(name, len(configs))])
+
+    def put_target_state(self, name: str, state: TargetState) -> Future[None]:
+        """Pause, resume or stop. To stop a connector with its tasks use :meth:`stop_connector`."""
+        return self._append([records.target_state_record(name, state)])
+
+    def stop_connector(self, name: str) -> Future[None]:
+        """Zero tasks and the target state STOPPED."""
+        stopped = records.target_state_record(name, TargetState.STOPPED)
+        return self._append([records.commit_record(name, 0), stopped])
+
+    def put_restart(self, name: str, only_failed: bool, include_tasks: bool) -> Future[None]:
+        """Ask for a restart; mark it with :meth:`finish_restart` when it is done."""
+        return self._append([records.restart_record(Restart(name, only_failed, include_tasks))])
+
+    def finish_restart(self, name: str) -> Future[None]:
+        """The restart was carried out: a crash from now on need not repeat it."""
+        return self._append([records.restart_finished_record(name)])
+
+    def put_task_count(self, name: str, tasks: int) -> Future[None]:
+        """Note how many tasks a round of zombie fencing covered."""
+        return self._append([records.fencing_record(name, tasks)])
+
+    def put_session_key(self, key: SessionKey) -> Future[None]:
+        """Replace the key that signs requests between workers."""
+        return self._append([records.session_key_record(key)])
+
+    def put_logger_level(self, namespace: str, level: str) -> Future[None]:
+        """Set a log level on every worker."""
+        return self._append([records.logger_record(namespace, level)])
+
+    def _append(self, batch: Sequence[LogRecord]) -> Future[None]:
+        return self._log.append(batch)
+
+    def _learn(self, entries: Sequence[tuple[int, LogRecord]]) -> None:
+        with self._lock:
+            notices = [self._reader.apply(position, record) for position, record in entries]
+            self._snapshot = None
+            told = self._caught_up
+        if not told:
+            return
+        for notice in filter(None, notices):
+            for listener in self._listeners:
+                notice(listener)
