@@ -1,0 +1,42 @@
+"""uvicorn's HTTP protocol with bounds on headers, and with JSON for requests that are not HTTP."""
+
+from __future__ import annotations
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from .answers import to_json
+from .problems import ErrorMessage
+
+_MAX_HEADER_BYTES = 64 * 1024
+
+
+class RestProtocol(HttpToolsProtocol):
+    """Closes a connection whose request line and headers grow beyond 64 KiB."""
+
+    _header_bytes = 0
+    _in_headers = True
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_headers:
+            self._header_bytes += len(data)
+        super().data_received(data)
+        if self._in_headers and self._header_bytes > _MAX_HEADER_BYTES and not self.transport.is_closing():
+            self._refuse(431, f"The request line and headers are longer than {_MAX_HEADER_BYTES} bytes")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_headers = True
+        self._header_bytes = 0
+
+    def on_headers_complete(self) -> None:
+        self._in_headers = False
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "The request is not valid HTTP/1.1: its request line, headers or length cannot be read")
+
+    def _refuse(self, status: int, message: str) -> None:
+        body = to_json(ErrorMessage(status, message))
+        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+        self.transport.write(STATUS_LINE[status] + head + body)
+        self.transport.close()

@@ -1,0 +1,160 @@
+"""The REST server: sockets, threads and uvicorn around the application."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterable
+
+import uvicorn
+
+from penstock.api.errors import ConfigError
+from penstock.runtime.herder import Herder
+
+from .app import RestApp
+from .protocol import RestProtocol
+from .routing import Route
+from .settings import Listener, RestSettings
+from .table import ROUTES
+
+_BACKLOG = 2048
+_KEEP_ALIVE_SECONDS = 90
+_GRACE_SECONDS = 5
+log = logging.getLogger(__name__)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_started()
+
+
+class RestServer:
+    """Serves the API on every listener from one thread with one event loop."""
+
+    def __init__(self, herder: Herder, settings: RestSettings) -> None:
+        self._herder = herder
+        self._settings = settings
+        self._servers: list[tuple[_Server, socket.socket]] = []
+        self._thread: threading.Thread | None = None
+        self._started = threading.Semaphore(0)
+        self.urls: tuple[str, ...] = ()
+        self.admin_urls: tuple[str, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """The first listener's URL, with the port it got."""
+        return self.urls[0]
+
+    def start(self) -> None:
+        """Returns when all listeners take requests. ``ConfigError`` when one cannot be opened."""
+        main, admin = self._routes()
+        try:
+            self.urls = self._open("listeners", self._settings.listeners, main)
+            self.admin_urls = self._open("admin.listeners", self._settings.admin_listeners or (), admin)
+        except BaseException:
+            self._close_sockets()
+            raise
+        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
+        self._thread.start()
+        for _ in self._servers:
+            self._started.acquire()
+        log.info("REST API on %s", ", ".join((*self.urls, *self.admin_urls)))
+
+    def stop(self) -> None:
+        """Stops listening, gives requests under way a few seconds, and returns when the thread has ended."""
+        for server, _ in self._servers:
+            server.should_exit = True
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._servers = []
+
+    def _routes(self) -> tuple[list[Route], list[Route]]:
+        if self._settings.admin_listeners is None:
+            return list(ROUTES), []
+        return [r for r in ROUTES if not r.admin], [r for r in ROUTES if r.admin]
+
+    def _open(self, key: str, listeners: Iterable[Listener], routes: list[Route]) -> tuple[str, ...]:
+        urls = []
+        app = None
+        for listener in listeners:
+            app = app or RestApp(self._herder, self._settings, routes)
+            config = _uvicorn_config(app, listener)
+            opened = _listen(key, listener)
+            self._servers.append((_Server(config, self._started.release), opened))
+            urls.append(_url(listener, opened))
+        return tuple(urls)
+
+    def _close_sockets(self) -> None:
+        for _, opened in self._servers:
+            opened.close()
+        self._servers = []
+
+    def _run(self) -> None:
+        loop = _new_event_loop()
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_until_complete(asyncio.gather(*(s.serve(sockets=[opened]) for s, opened in self._servers)))
+        except BaseException:
+            log.exception("The REST server ended unexpectedly")
+            for _ in self._servers:
+                self._started.release()
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+def _uvicorn_config(app: RestApp, listener: Listener) -> uvicorn.Config:
+    context = listener.tls.context() if listener.tls else None
+    config = uvicorn.Config(
+        app,
+        http=RestProtocol,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=_BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    config.load()
+    config.ssl = context
+    return config
+
+
+def _listen(key: str, listener: Listener) -> socket.socket:
+    everywhere = not listener.host
+    dual = everywhere and socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if dual or ":" in listener.host else socket.AF_INET
+    try:
+        return socket.create_server(
+            (listener.host, listener.port), family=family, backlog=_BACKLOG, dualstack_ipv6=dual
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"{key}: cannot listen on {listener}: {error.strerror or error}. Free the address, or name another one."
+        ) from None
+
+
+def _url(listener: Listener, opened: socket.socket) -> str:
+    host = listener.host or "localhost"
+    shown = f"[{host}]" if ":" in host else host
+    return f"{listener.scheme}://{shown}:{opened.getsockname()[1]}"
