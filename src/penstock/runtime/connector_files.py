@@ -41,13 +41,19 @@ def parse_connector_file(text: str, path: str) -> CreateRequest:
         written = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except ValueError as error:
         return _from_properties(text, path, not_json=str(error))
+    return connector_request(written, json.loads(text), path)
+
+
+def connector_request(written: Any, values: Any, path: str) -> CreateRequest:
+    """The request in a parsed document: flat configuration or ``name``, ``config``, ``initial_state``, ``offsets``.
+
+    ``written`` holds numbers as the text that was written, ``values`` as numbers; ``path`` is for messages.
+    """
     if not isinstance(written, dict):
-        raise ConnectorFileError(
-            f"Connector configuration at '{path}' is a JSON {_kind(written)}; a JSON object is needed."
-        )
+        raise ConnectorFileError(f"Connector configuration at '{path}' is {_kind(written)}; an object is needed.")
     if all(_is_plain(value) for value in written.values()):
         return _from_flat(written, path)
-    return _from_request(written, json.loads(text), path)
+    return _from_request(written, values, path)
 
 
 def _from_flat(written: Mapping[str, Any], path: str) -> CreateRequest:
@@ -62,7 +68,7 @@ def _from_request(written: Mapping[str, Any], values: Mapping[str, Any], path: s
     name, config = written.get(NAME), written.get("config")
     if not isinstance(config, dict) or not all(_is_plain(value) for value in config.values()):
         raise ConnectorFileError(
-            f"Connector configuration at '{path}' is neither a JSON object of plain values nor one with 'name' and"
+            f"Connector configuration at '{path}' is neither an object of plain values nor one with 'name' and"
             " a 'config' of plain values: " + _odd_one(written if not isinstance(config, dict) else config)
         )
     texts = _texts(config)
@@ -129,11 +135,11 @@ def _nameless(path: str) -> str:
 
 def _odd_one(values: Mapping[str, Any]) -> str:
     key = next(key for key, value in values.items() if not _is_plain(value))
-    return f"'{key}' is a JSON {_kind(values[key])}."
+    return f"'{key}' is {_kind(values[key])}."
 
 
 def _kind(value: Any) -> str:
-    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "value"
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else "a plain value"
 
 
 def _is_plain(value: Any) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 from ..api.errors import ConfigError
 
 _LISTENER = re.compile(r"(?P<protocol>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]+)")
-_ACTIONS = {"set": "set", "add": "add", "setdate": "setDate", "adddate": "addDate"}
 _EVERYWHERE = ("", "0.0.0.0", "::")
 
 
@@ -34,15 +33,6 @@ class Listener:
 
     def __str__(self) -> str:
         return f"{self.protocol}://{_bracketed(self.host)}:{self.port}"
-
-
-@dataclass(frozen=True)
-class HeaderRule:
-    """One rule of ``response.http.headers.config``; ``action`` is set, add, setDate or addDate."""
-
-    action: str
-    name: str
-    value: str
 
 
 def parse_listener(text: str) -> Listener:
@@ -68,29 +58,6 @@ def check_listeners(name: str, value: Any) -> None:
             parse_listener(text)
         except ValueError as error:
             raise ConfigError.invalid(name, text, str(error)) from None
-
-
-def parse_header_rules(text: str) -> tuple[HeaderRule, ...]:
-    """Raises ``ValueError`` that shows the bad rule. A comma inside double quotes does not separate rules."""
-    rules = re.findall(r'(?:"[^"]*"|[^,"])+', text)
-    return tuple(_header_rule(rule.strip().strip('"').strip()) for rule in rules if rule.strip())
-
-
-def check_header_rules(name: str, value: Any) -> None:
-    try:
-        parse_header_rules(value or "")
-    except ValueError as error:
-        raise ConfigError.invalid(name, value, str(error)) from None
-
-
-def _header_rule(rule: str) -> HeaderRule:
-    action, _, header = rule.partition(" ")
-    if action.lower() not in _ACTIONS:
-        raise ValueError(f"'{rule}' must start with one of: set, add, setDate, addDate")
-    name, colon, value = header.strip().partition(":")
-    if not colon or not name.strip() or re.search(r"\s", name.strip()):
-        raise ValueError(f"'{rule}' must look like [action] [name]:[value]")
-    return HeaderRule(_ACTIONS[action.lower()], name.strip(), value.strip())
 
 
 def advertised(

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .listeners import HeaderRule, Listener, advertised, parse_header_rules, parse_listener
+from .listeners import Listener, advertised, parse_listener
 from .properties import PropertiesError, Property, as_dict, parse_properties, read_text
 from .worker_keys import NOT_USED, NOT_USED_QUIETLY, OPEN_PREFIXES, WORKER_KEYS
 
@@ -31,8 +31,13 @@ class WorkerConfig:
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Mapping[str, str] | None = None) -> WorkerConfig:
-        """Read a worker file; ``overrides`` win over what it says. Raises :class:`WorkerConfigError`."""
+    def load(
+        cls, path: str | Path, defaults: Mapping[str, str] | None = None, overrides: Mapping[str, str] | None = None
+    ) -> WorkerConfig:
+        """Read a worker file, which wins over ``defaults``; ``overrides`` win over it.
+
+        Raises :class:`WorkerConfigError`.
+        """
         try:
             found = parse_properties(read_text(path))
         except OSError as error:
@@ -42,7 +47,7 @@ class WorkerConfig:
         except PropertiesError as error:
             raise WorkerConfigError(f"{path}, {error}") from error
         lines = {item.key: item.line for item in found}
-        config = cls.from_properties({**as_dict(found), **(overrides or {})}, str(path), lines)
+        config = cls.from_properties({**(defaults or {}), **as_dict(found), **(overrides or {})}, str(path), lines)
         return cls(config.properties, config.values, _repeated(found, str(path)) + config.warnings)
 
     @classmethod
@@ -109,18 +114,6 @@ class WorkerConfig:
     def worker_id(self) -> str:
         """``host:port``, as statuses show it."""
         return f"{self.advertised.host}:{self.advertised.port}"
-
-    @property
-    def response_headers(self) -> tuple[HeaderRule, ...]:
-        return parse_header_rules(self.values["response.http.headers.config"])
-
-    @property
-    def allowed_origins(self) -> tuple[str, ...]:
-        return _comma_list(self.values["access.control.allow.origin"])
-
-    @property
-    def allowed_methods(self) -> tuple[str, ...]:
-        return _comma_list(self.values["access.control.allow.methods"])
 
     @property
     def key_converter(self) -> tuple[str, dict[str, str]]:
@@ -206,10 +199,6 @@ class WorkerConfig:
         if key not in self.properties:
             own.setdefault("schemas.enable", "false")
         return self.values[key], own
-
-
-def _comma_list(text: str) -> tuple[str, ...]:
-    return tuple(entry.strip() for entry in text.split(",") if entry.strip())
 
 
 def _repeated(properties: list[Property], source: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from ..api.config import (
     unique_list,
 )
 from ..api.errors import ConfigError
-from .listeners import check_header_rules, check_listeners
+from .listeners import check_listeners
 from .logging import LEVELS
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
@@ -148,7 +148,14 @@ WORKER_KEYS = ConfigDef(
         "",
         "Headers put on every answer: comma separated rules '[action] [name]:[value]' with the actions set, add,"
         " setDate and addDate.",
-        check_header_rules,
+    ),
+    _key(
+        _REST,
+        "rest.request.max.bytes",
+        Type.LONG,
+        10 * 1024 * 1024,
+        "The largest request body that is read.",
+        at_least(1),
     ),
     _key(
         _DATA,

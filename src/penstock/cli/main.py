@@ -1,0 +1,136 @@
+"""``penstock``: the commands and what their help says."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import click
+import typer
+
+import penstock
+
+from . import doctor as doctor_checks
+from .exit_codes import INTERRUPTED, OK, USAGE
+
+app = typer.Typer(
+    name="penstock",
+    help="A connector runtime: Kafka Connect's API, with the data moved by Spark.",
+    epilog="Start here: [bold]penstock run[/] and open http://localhost:8083",
+    no_args_is_help=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(context: typer.Context) -> None:
+    """A connector runtime: Kafka Connect's API, with the data moved by Spark."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(USAGE)
+
+
+@app.command()
+def run(
+    pipeline_file: Annotated[
+        Optional[Path], typer.Argument(metavar="[PIPELINE_FILE]", help="YAML or JSON with connectors to run.")  # noqa: UP045
+    ] = None,
+    data_dir: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--data-dir", "-d", help="The folder of everything the worker remembers (penstock-data)."),
+    ] = None,
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--port", "-p", min=0, max=65535, help="Port of the API on localhost (8083)."),
+    ] = None,
+    worker_file: Annotated[
+        Optional[Path], typer.Option("--worker-file", "-w", help="A worker file for all other settings.")  # noqa: UP045
+    ] = None,
+) -> None:
+    """Run a worker with a pipeline file, or with the built-in example.
+
+    The API listens on localhost only. What the worker remembers (connectors, offsets, topics) stays in the data
+    folder: the next run goes on where this one stopped.
+
+    [bold]Examples[/]
+
+      penstock run                            a live example to look at
+
+      penstock run orders.yaml                the connectors of a file
+
+      penstock run -p 9000 -d /tmp/try        another port and folder
+    """
+    from .run import run_pipelines
+
+    raise typer.Exit(run_pipelines(pipeline_file, data_dir, port, worker_file))
+
+
+@app.command()
+def standalone(
+    worker_file: Annotated[Path, typer.Argument(help="A Kafka Connect worker file (properties).")],
+    connector_files: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Argument(
+            metavar="[CONNECTOR_FILE]...", help="Connectors: JSON (flat, or with name and config) or properties."
+        ),
+    ] = None,
+) -> None:
+    """Run one worker as connect-standalone does, from the same files.
+
+    Each connector file creates its connector, or updates it when the worker already knows it. Kafka Connect's keys
+    mean what they mean there; [bold]data.dir[/] chooses the folder of everything the worker remembers and keys that
+    start with [bold]spark.[/] go to Spark.
+
+    [bold]Examples[/]
+
+      penstock standalone worker.properties
+
+      penstock standalone worker.properties file-source.json file-sink.properties
+
+    Exit codes: 1 wrong usage, 2 the worker could not start, 3 a connector file failed.
+    """
+    from .standalone import run_standalone
+
+    raise typer.Exit(run_standalone(worker_file, connector_files or []))
+
+
+@app.command()
+def version() -> None:
+    """Show the versions of Penstock and of what it runs on."""
+    typer.echo(f"penstock {penstock.__version__}")
+    for name, found in doctor_checks.versions().items():
+        typer.echo(f"{name} {found}")
+
+
+@app.command()
+def doctor(
+    worker_file: Annotated[
+        Optional[Path], typer.Argument(metavar="[WORKER_FILE]", help="Check the folder and ports it names.")  # noqa: UP045
+    ] = None,
+    start_spark: Annotated[
+        bool, typer.Option("--spark/--no-spark", help="Also start Spark and run a job (some seconds).")
+    ] = True,
+) -> None:
+    """Find out what would keep a worker from running, and how to mend it.
+
+    Looks at Python, Java, Spark, the data folder, disk space and ports. Exit code 1 when something is wrong.
+    """
+    raise typer.Exit(doctor_checks.examine(worker_file, start_spark))
+
+
+def main() -> None:
+    """The entry point of the ``penstock`` script."""
+    try:
+        code = app(standalone_mode=False)
+    except click.UsageError as error:
+        error.show()
+        code = USAGE
+    except click.Abort:
+        code = INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        code = USAGE
+    sys.exit(code if isinstance(code, int) else OK)

@@ -1,0 +1,114 @@
+"""Runs a standalone worker in this process: start, load connectors, wait for Ctrl-C, stop."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from penstock.rest.server import RestServer
+from penstock.rest.settings import RestSettings
+from penstock.runtime.assembly import StandaloneWorker
+from penstock.runtime.requests import CreateRequest
+from penstock.runtime.worker_config import WorkerConfig
+
+from .console import StartUpConsole
+from .exit_codes import CONNECTOR_FILE, OK, START_UP
+from .signals import StopRequest, end_by_force_after
+
+log = logging.getLogger(__name__)
+
+STOP_SECONDS = 15.0
+"""What a clean stop may take beyond the tasks' own limit before the process ends itself."""
+LINGER_SECONDS = 3.0
+
+
+class ConnectorFileFailed(Exception):
+    """A connector named on the command line could not be created or updated; the text is for the user."""
+
+
+def serve(
+    config: WorkerConfig,
+    connectors: Sequence[CreateRequest],
+    console: StartUpConsole,
+    on_ready: Callable[[str], None] = lambda url: None,
+) -> int:
+    """Run until a signal comes; the exit code. ``on_ready`` is called with the API's address once all is up."""
+    stop = StopRequest(
+        on_first=lambda: console.step("Stopping (Ctrl-C again to end at once) …"),
+        on_second=lambda: console.error("Ended at once; what was not committed will be done again at the next start."),
+    )
+    worker = StandaloneWorker(config)
+    server: RestServer | None = None
+    code = OK
+    try:
+        worker.start()
+        server = RestServer(worker.herder, RestSettings.from_properties(config.properties))
+        server.start()
+        console.done(f"API on {server.url}")
+        _tell_when_ready(worker.spark_ready, console)
+        apply_connectors(worker, connectors, console, stop)
+        worker.mark_ready()
+        on_ready(server.url)
+        stop.wait()
+    except ConnectorFileFailed as error:
+        console.error(str(error))
+        code = CONNECTOR_FILE
+    except Exception as error:
+        log.exception("The worker could not start")
+        console.error(f"The worker could not start: {error}")
+        code = START_UP
+    end_by_force_after(STOP_SECONDS + config.task_shutdown_graceful_timeout_ms / 1000, code or START_UP)
+    _stop(worker, server)
+    console.done("Stopped")
+    end_by_force_after(LINGER_SECONDS, code)
+    return code
+
+
+def apply_connectors(
+    worker: StandaloneWorker, requests: Sequence[CreateRequest], console: StartUpConsole, stop: StopRequest
+) -> None:
+    """Create each connector, one after the other; one that is already there gets the new configuration."""
+    for request in requests:
+        if stop.asked:
+            return
+        try:
+            console.done(f"Connector {request.name} {_apply(worker, request)}")
+        except Exception as error:
+            raise ConnectorFileFailed(f"Connector {request.name} could not be created: {error}") from error
+
+
+def _apply(worker: StandaloneWorker, request: CreateRequest) -> str:
+    herder = worker.herder
+    if request.name not in herder.connectors():
+        herder.create_connector(request).result()
+        return "created"
+    if herder.connector_info(request.name).config == request.config:
+        return "is as it was"
+    herder.put_config(request.name, request.config).result()
+    return "updated"
+
+
+def _tell_when_ready(spark: Future[object], console: StartUpConsole) -> None:
+    console.step("Spark is starting in the background …")
+
+    def tell(future: Future[object]) -> None:
+        if future.cancelled():
+            return
+        error = future.exception()
+        if error is None:
+            console.done("Spark is ready, records flow")
+        else:
+            console.error(f"Spark did not start, no records will flow: {error}")
+
+    spark.add_done_callback(tell)
+
+
+def _stop(worker: StandaloneWorker, server: RestServer | None) -> None:
+    """Requests first, then the work; a failure of one must not keep the other from stopping."""
+    for part in (server, worker):
+        try:
+            if part is not None:
+                part.stop()
+        except Exception:
+            log.exception("Could not stop %s cleanly", type(part).__name__)

@@ -1,0 +1,52 @@
+"""``penstock standalone``: a worker file and connector files, as Kafka Connect takes them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import penstock
+from penstock.runtime.connector_files import ConnectorFileError, load_connector_file
+from penstock.runtime.logging import configure_logging
+from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
+
+from .console import StartUpConsole
+from .exit_codes import CONNECTOR_FILE, START_UP
+from .serving import serve
+
+log = logging.getLogger(__name__)
+
+
+def run_standalone(worker_file: Path, connector_files: Sequence[Path]) -> int:
+    """Run until a signal comes; the exit code."""
+    console = StartUpConsole()
+    try:
+        config = WorkerConfig.load(worker_file)
+    except WorkerConfigError as error:
+        console.error(str(error))
+        return START_UP
+    try:
+        connectors = [load_connector_file(path) for path in connector_files]
+    except ConnectorFileError as error:
+        console.error(str(error))
+        return CONNECTOR_FILE
+    configure_logging(config.log_level, config.log_file)
+    announce(console, config)
+    return serve(config, connectors, console, lambda url: console.done("Worker is ready"))
+
+
+def announce(console: StartUpConsole, config: WorkerConfig) -> None:
+    """Say what starts and where to look."""
+    console.title(f"Penstock {penstock.__version__}")
+    console.facts(
+        {
+            "data": str(config.data_dir),
+            "log": str(config.log_file or "standard output"),
+            "spark log": str(config.data_dir / "spark" / "spark.log"),
+            "API": ", ".join(listener.local_url for listener in config.listeners),
+        }
+    )
+    for warning in config.warnings:
+        console.warn(warning)
+        log.warning(warning)
