@@ -1,0 +1,24 @@
+"""Fixtures for every test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.worker import PenstockProcess
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[PenstockProcess]:
+    """A running worker of the test's own, with its data below ``tmp_path``."""
+    with PenstockProcess(tmp_path / "worker") as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def shared_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
+    """A running worker for all tests of a module; each test uses connector names of its own."""
+    with PenstockProcess(tmp_path_factory.mktemp("worker")) as process:
+        yield process

@@ -1,0 +1,1 @@
+"""What tests share: real workers in their own processes, and waiting on conditions."""
