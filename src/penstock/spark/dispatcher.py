@@ -1,105 +1,320 @@
-"""Brings works of all tasks to Spark, packed into jobs, and their receipts back."""
+"""Brings works of all tasks to Spark and their receipts back.
+
+Works run in *lanes* (see ``docs/adr/0002-lanes.md``): Spark jobs of one task that stay for a while and pull work
+after work, so that a small batch costs well under a millisecond of dispatching. Lanes open when works wait, up to
+what Spark has room for, and close when they have been idle; without works there is no Spark job at all.
+"""
 
 from __future__ import annotations
 
 import logging
 import pickle
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
-from .executor import Runnable, describe, run_works
+from .executor import Answer, Runnable, describe
+from .lanes import Lane, LaneLostError, LaneOffice, explain
 from .session import SparkEngine
 from .splits import Failure, Receipt
+from .tickets import CANCELLED, Done, Entry, Seat, Ticket, cancelled
+from .turns import LONG_SECONDS, Habits, Turns
 
 logger = logging.getLogger(__name__)
 
-Done = Callable[[Sequence[Receipt]], None]
-LONGEST_PACK = 256
+__all__ = ["CANCELLED", "Dispatcher", "Ticket"]
 
-
-@dataclass(eq=False)
-class Ticket:
-    """One submission. After ``cancel`` its ``done`` is never called."""
-
-    task_key: str
-    works: Sequence[Runnable]
-    done: Done
-    receipts: dict[int, Receipt] = field(default_factory=dict)
-    cancelled: bool = False
-
-    def cancel(self) -> None:
-        """Give up: works that wait are dropped, receipts of works that run are ignored."""
-        self.cancelled = True
-
+IDLE_SECONDS = 30.0
+CANCEL_GRACE_SECONDS = 0.05
+"""How long a cancelled work may still end by itself before its lane is killed."""
 
 class Dispatcher:
-    """``submit`` from any thread; ``done`` is called on a thread of the dispatcher. Works wait until Spark is up."""
+    """``submit`` from any thread; ``done`` is called on a thread of the dispatcher and should be quick.
 
-    def __init__(self, engine: SparkEngine | Future[SparkEngine]) -> None:
-        self._ready = threading.Condition()
-        self._waiting: deque[tuple[Ticket, int]] = deque()
+    Works submitted before Spark is up wait for it; when it cannot start, they fail.
+    """
+
+    def __init__(self, engine: SparkEngine | Future[SparkEngine], idle_seconds: float = IDLE_SECONDS) -> None:
+        self._idle_seconds = idle_seconds
+        self._lock = threading.Lock()
+        self._manage = threading.Condition(self._lock)
+        self._quick: Turns[Entry] = Turns()
+        self._long: Turns[Entry] = Turns()
+        self._habits = Habits()
+        self._seats: dict[Lane, Seat] = {}
+        self._idle: list[Seat] = []
+        self._finished: deque[Ticket] = deque()
         self._stopped = False
-        started: Future[SparkEngine] = engine if isinstance(engine, Future) else Future()
-        if isinstance(engine, SparkEngine):
-            started.set_result(engine)
-        for number in range(2):
-            threading.Thread(target=self._run, args=(started,), name=f"dispatcher-{number}", daemon=True).start()
+        self._office: LaneOffice | None = None
+        self._engine: SparkEngine | None = None
+        self._no_spark: Failure | None = None
+        if isinstance(engine, Future):
+            engine.add_done_callback(self._spark_started)
+        else:
+            self._use(engine)
+        threading.Thread(target=self._run_manager, name="dispatcher", daemon=True).start()
 
     def submit(self, task_key: str, works: Sequence[Runnable], done: Done) -> Ticket:
         """Run ``works``; then call ``done`` with one receipt for each, in order. Never blocks."""
-        ticket = Ticket(task_key, works, done)
-        with self._ready:
-            self._waiting.extend((ticket, index) for index in range(len(works)))
-            self._ready.notify()
+        ticket = Ticket(task_key, len(works), done, self._cancel)
+        with self._lock:
+            for index, work in enumerate(works):
+                self._enqueue(Entry(ticket, index, work))
+            self._assign()
+            if ticket.is_complete():
+                self._finished.append(ticket)
+            if self._finished or self._quick or self._long:
+                self._manage.notify()
         return ticket
 
     def stop(self) -> None:
-        """Take no more; ``done`` is not called any more for what was not finished."""
-        with self._ready:
+        """End all lanes, in the middle of their works if need be. ``done`` is not called any more."""
+        with self._lock:
             self._stopped = True
-            self._waiting.clear()
-            self._ready.notify_all()
+            self._quick, self._long = Turns(), Turns()
+            self._finished.clear()
+            seats = list(self._seats.values())
+            self._manage.notify()
+        if self._office:
+            self._office.stop()
+        for seat in seats:
+            if seat.entry or seat.opening:
+                seat.lane.kill()
+            seat.wake.release()
 
-    def _run(self, started: Future[SparkEngine]) -> None:
-        while pack := self._next_pack():
-            try:
-                receipts = _run_job(started.result(), [ticket.works[index] for ticket, index in pack])
-            except Exception as error:
-                failure = Failure(f"Spark could not run the batch: {describe(error)}", retriable=True)
-                receipts = [Receipt(failure=failure) for _ in pack]
-            for (ticket, index), receipt in zip(pack, receipts, strict=True):
-                self._deliver(ticket, index, receipt)
+    # -- Spark comes up
 
-    def _next_pack(self) -> list[tuple[Ticket, int]]:
-        with self._ready:
-            while True:
+    def _spark_started(self, started: Future[SparkEngine]) -> None:
+        if error := started.exception():
+            with self._lock:
+                self._no_spark = Failure(str(error))
+                self._fail_waiting(self._no_spark)
+                self._manage.notify()
+        else:
+            self._use(started.result())
+
+    def _use(self, engine: SparkEngine) -> None:
+        office = LaneOffice(engine, self._serve, self._lane_ended)
+        with self._lock:
+            self._engine, self._office = engine, office
+            self._open_lane()
+            self._manage.notify()
+
+    # -- queues (under the lock)
+
+    def _enqueue(self, entry: Entry) -> None:
+        if self._no_spark:
+            entry.ticket.receipts[entry.index] = Receipt(failure=self._no_spark)
+            return
+        habit = self._habits.of(entry.ticket.task_key)
+        entry.long, entry.share = habit.is_long, habit.share
+        (self._long if entry.long else self._quick).add(entry.ticket.task_key, entry)
+
+    def _next_entry(self) -> Entry | None:
+        """Quick works first; long ones as far as cores are free for them."""
+        if self._quick:
+            return self._quick.next()
+        if self._long and self._room_for_long():
+            return self._long.next()
+        return None
+
+    @property
+    def _cores(self) -> int:
+        return self._engine.cores if self._engine else 1
+
+    @property
+    def _most_lanes(self) -> int:
+        """Some slots stay free for jobs of others, such as those of DataFrames."""
+        return self._engine.slots - max(1, self._engine.slots // 4) if self._engine and self._engine.slots > 1 else 1
+
+    def _room_for_long(self) -> bool:
+        running = [seat.entry.share for seat in self._seats.values() if seat.entry and seat.entry.long]
+        return len(running) < max(1, self._most_lanes - 1) and sum(running) <= self._cores - 0.5
+
+    def _assign(self) -> None:
+        while self._idle and (entry := self._next_entry()):
+            seat = self._idle.pop()
+            seat.take(entry)
+            seat.wake.release()
+
+    def _fail_waiting(self, failure: Failure) -> None:
+        for turns in (self._quick, self._long):
+            while turns:
+                entry = turns.next()
+                entry.ticket.receipts[entry.index] = Receipt(failure=failure)
+                if entry.ticket.is_complete():
+                    self._finished.append(entry.ticket)
+
+    # -- the manager: opens lanes, kills what was cancelled, tells tickets that no lane tells
+
+    def _run_manager(self) -> None:
+        while True:
+            with self._lock:
+                self._notice_long_works()
+                self._open_lanes()
+                doomed, finished = self._take_doomed(), self._take_finished()
+                if not doomed and not finished:
+                    self._manage.wait(self._until_next_look())
                 if self._stopped:
-                    return []
-                pack = [self._waiting.popleft() for _ in range(min(LONGEST_PACK, len(self._waiting)))]
-                if pack := [(ticket, index) for ticket, index in pack if not ticket.cancelled]:
-                    return pack
-                self._ready.wait()
+                    return
+            for seat in doomed:
+                seat.lane.kill()
+            for ticket in finished:
+                self._tell(ticket)
 
-    def _deliver(self, ticket: Ticket, index: int, receipt: Receipt) -> None:
-        with self._ready:
-            ticket.receipts[index] = receipt
-            if len(ticket.receipts) < len(ticket.works) or ticket.cancelled or self._stopped:
+    def _until_next_look(self) -> float | None:
+        if self._quick:
+            return LONG_SECONDS / 4
+        ends = [seat.kill_at - time.monotonic() for seat in self._seats.values() if seat.kill_at is not None]
+        if self._long:
+            ends.append(LONG_SECONDS)
+        return max(0.001, min(ends)) if ends else None
+
+    def _take_finished(self) -> list[Ticket]:
+        finished = list(self._finished)
+        self._finished.clear()
+        return finished
+
+    def _take_doomed(self) -> list[Seat]:
+        now = time.monotonic()
+        doomed = [seat for seat in self._seats.values() if seat.kill_at is not None and seat.kill_at <= now]
+        for seat in doomed:
+            seat.kill_at, seat.doomed = None, True
+        return doomed
+
+    def _notice_long_works(self) -> None:
+        """A work thought quick that still runs makes its task a long one, and what waits of the task goes there too."""
+        for seat in self._seats.values():
+            if seat.entry and not seat.entry.long and seat.is_stuck():
+                seat.entry.long = True
+                task_key = seat.entry.ticket.task_key
+                self._habits.learn(task_key, 10 * LONG_SECONDS, 10 * LONG_SECONDS)
+                for entry in self._quick.take(task_key):
+                    self._enqueue(entry)
+
+    def _open_lanes(self) -> None:
+        """One more lane for each waiting work that none of the present lanes will take soon."""
+        if self._idle:
+            self._assign()
+        opening = sum(seat.opening for seat in self._seats.values())
+        stuck = sum(seat.is_stuck() for seat in self._seats.values())
+        wanted = min(len(self._quick), self._cores - (len(self._seats) - stuck - opening))
+        if self._long and self._room_for_long():
+            wanted = max(wanted, 1)
+        for _ in range(min(wanted - opening, self._most_lanes - len(self._seats))):
+            self._open_lane()
+
+    def _open_lane(self) -> None:
+        if self._office:
+            lane = self._office.open()
+            self._seats[lane] = Seat(lane, time.monotonic())
+
+    # -- one lane
+
+    def _serve(self, lane: Lane) -> None:
+        """The life of a connected lane, on its own thread."""
+        with self._lock:
+            seat = self._seats[lane]
+            seat.opening = False
+        while entry := self._wait_for_entry(seat):
+            if not self._run_entry(seat, entry):
                 return
+        lane.end()
+
+    def _wait_for_entry(self, seat: Seat) -> Entry | None:
+        patient = True
+        while True:
+            with self._lock:
+                if seat.entry:
+                    return seat.entry
+                if patient and not self._stopped and seat.lane in self._seats and not seat.is_too_old():
+                    if entry := self._next_entry():
+                        seat.take(entry)
+                        return entry
+                    self._idle.append(seat)
+                else:
+                    self._leave(seat)
+                    return None
+            patient = seat.wake.acquire(timeout=self._idle_seconds)
+
+    def _leave(self, seat: Seat) -> None:
+        self._seats.pop(seat.lane, None)
+        if seat in self._idle:
+            self._idle.remove(seat)
+        self._manage.notify()
+
+    def _run_entry(self, seat: Seat, entry: Entry) -> bool:
+        """Run one work on the lane; false when the lane is lost."""
+        lost = False
         try:
-            ticket.done([ticket.receipts[number] for number in range(len(ticket.works))])
+            payload = pickle.dumps(entry.work, protocol=pickle.HIGHEST_PROTOCOL)
+            answer: Answer = pickle.loads(seat.lane.run(payload))
+        except LaneLostError as error:
+            lost = True
+            text = f"The Spark task that ran this split was lost: {error}"
+            answer = Answer(Receipt(failure=Failure(text, retriable=True)), 0.0, 0.0)
+        except Exception as error:
+            answer = Answer(Receipt(failure=Failure(f"The split could not be sent to Spark: {describe(error)}")), 0, 0)
+        self._finish(seat, entry, answer, lost)
+        return not lost and not seat.doomed
+
+    def _finish(self, seat: Seat, entry: Entry, answer: Answer, lost: bool) -> None:
+        ticket = entry.ticket
+        with self._lock:
+            seat.entry = seat.kill_at = None
+            if lost or seat.doomed:
+                self._leave(seat)
+            if self._stopped:
+                return
+            if not lost:
+                self._habits.learn(ticket.task_key, answer.wall, answer.cpu)
+            ticket.receipts[entry.index] = cancelled() if ticket.cancelled else answer.receipt
+            complete = ticket.is_complete()
+            if self._long:
+                self._assign()
+        if complete:
+            self._tell(ticket)
+
+    def _tell(self, ticket: Ticket) -> None:
+        try:
+            ticket.done([receipt for receipt in ticket.receipts if receipt is not None])
         except Exception:
             logger.exception("The receiver of %s's receipts failed", ticket.task_key)
 
+    def _lane_ended(self, lane: Lane, error: BaseException | None) -> None:
+        """A lane's job is over. When it never was ready and no other lane lives, what waits fails."""
+        with self._lock:
+            seat = self._seats.get(lane)
+            if seat is None or self._stopped:
+                return
+            if error is None:
+                if seat in self._idle:
+                    self._leave(seat)
+                    seat.wake.release()
+                return
+            self._leave(seat)
+            if all(other.opening for other in self._seats.values()):
+                self._fail_waiting(Failure(f"Spark could not start a task: {explain(error)}", retriable=True))
+        logger.warning("A Spark task for works could not start: %s", explain(error))
 
-def _run_job(engine: SparkEngine, works: Sequence[Runnable]) -> list[Receipt]:
-    partitions = min(engine.cores, len(works))
-    packs = [works[start::partitions] for start in range(partitions)]
-    payloads = [pickle.dumps(pack, protocol=pickle.HIGHEST_PROTOCOL) for pack in packs]
-    answers = engine.context.parallelize(payloads, partitions).map(run_works).collect()
-    receipts: dict[int, Receipt] = {}
-    for start, answer in enumerate(answers):
-        receipts.update(zip(range(start, len(works), partitions), pickle.loads(answer), strict=True))
-    return [receipts[index] for index in range(len(works))]
+    # -- cancelling
+
+    def _cancel(self, ticket: Ticket) -> None:
+        with self._lock:
+            if ticket.cancelled or ticket.is_complete():
+                return
+            ticket.cancelled = True
+            for turns in (self._quick, self._long):
+                for entry in turns.take(ticket.task_key):
+                    if entry.ticket is ticket:
+                        ticket.receipts[entry.index] = cancelled()
+                    else:
+                        turns.add(ticket.task_key, entry)
+            for seat in self._seats.values():
+                if seat.entry and seat.entry.ticket is ticket:
+                    seat.kill_at = time.monotonic() + CANCEL_GRACE_SECONDS
+            if ticket.is_complete():
+                self._finished.append(ticket)
+            self._manage.notify()

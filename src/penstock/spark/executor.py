@@ -1,15 +1,19 @@
-"""Executor side: runs works one after the other and never lets one harm the next."""
+"""Executor side: a lane, which runs one work after the other and never lets one harm the next."""
 
 from __future__ import annotations
 
+import os
 import pickle
+import threading
+import time
 import traceback
-from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from penstock.api.errors import RetriableError
 
 from .splits import Failure, Receipt
+from .wire import Address, Channel, call
 
 
 class Runnable(Protocol):
@@ -19,17 +23,89 @@ class Runnable(Protocol):
         """Do it, on an executor."""
 
 
-def run_works(payload: bytes) -> bytes:
-    """Pickled works in, their pickled receipts out, in the same order."""
-    works: Sequence[Runnable] = pickle.loads(payload)
-    return pickle.dumps([run_work(work) for work in works], protocol=pickle.HIGHEST_PROTOCOL)
+@dataclass(frozen=True)
+class Invitation:
+    """Where a lane calls the driver, and as whom."""
+
+    address: Address
+    secret: bytes
+    lane: str
+
+
+class Answer(NamedTuple):
+    """What a lane sends back for each work: ``cpu`` and ``wall`` are seconds spent."""
+
+    receipt: Receipt
+    wall: float
+    cpu: float
+
+
+def run_lane(invitation: Invitation) -> None:
+    """The whole of a lane's Spark task: pull works from the driver until it has no more for us.
+
+    A second connection, the leash, ends the process in the middle of a work when the driver lets go of it.
+    """
+    try:
+        channel = call(invitation.address, invitation.secret, invitation.lane)
+        leash = Leash(call(invitation.address, invitation.secret, f"{invitation.lane}/leash"))
+    except (OSError, EOFError):
+        return
+    try:
+        while payload := channel.receive():
+            channel.send(run_payload(payload))
+    except (OSError, EOFError):
+        return
+    finally:
+        leash.untie()
+        channel.close()
+
+
+class Leash:
+    """Kills this process as soon as the driver closes the channel, unless untied before.
+
+    It holds from the driver's first message on; without one, there is no place for this lane (``EOFError``).
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        channel.receive()
+        self._channel = channel
+        self._tied = True
+        self._watch = threading.Thread(target=self._wait_for_release, name="leash", daemon=True)
+        self._watch.start()
+
+    def untie(self) -> None:
+        self._tied = False
+        self._channel.close()
+        self._watch.join()
+
+    def _wait_for_release(self) -> None:
+        try:
+            self._channel.receive()
+        except (OSError, EOFError):
+            if self._tied:
+                os._exit(1)
+
+
+def run_payload(payload: bytes) -> bytes:
+    """A pickled work in, its pickled answer out."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        receipt = run_work(pickle.loads(payload))
+    except Exception as error:
+        receipt = Receipt(failure=Failure(f"The work could not be loaded on the executor: {describe(error)}"))
+    answer = Answer(receipt, time.perf_counter() - wall, time.process_time() - cpu)
+    try:
+        return pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        failure = Failure(f"The receipt could not be sent to the driver: {describe(error)}")
+        return pickle.dumps(answer._replace(receipt=Receipt(failure=failure)))
 
 
 def run_work(work: Runnable) -> Receipt:
     """One receipt, whatever happens: an exception that escapes the work becomes a failure."""
     try:
         return work.run()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Receipt(failure=Failure(describe(error), retriable=isinstance(error, RetriableError)))
 
 

@@ -40,6 +40,12 @@ appender.file.policies.type = SizeBasedTriggeringPolicy
 appender.file.policies.size = 10MB
 appender.file.strategy.type = DefaultRolloverStrategy
 appender.file.strategy.max = 3
+logger.expected.name = org.apache.hadoop.util.NativeCodeLoader
+logger.expected.level = error
+logger.hostname.name = org.apache.spark.util.Utils
+logger.hostname.level = error
+logger.pools.name = org.apache.spark.scheduler.FairSchedulableBuilder
+logger.pools.level = error
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
 """
@@ -50,12 +56,13 @@ class SparkStartError(RuntimeError):
 
 
 class SparkEngine:
-    """A running Spark. ``cores`` is what it can compute at once, ``slots`` what it may hold at once."""
+    """A running Spark. ``cores`` is how many tasks it can compute at once, ``slots`` how many it may hold at once."""
 
-    def __init__(self, context: SparkContext, folder: Path, cores: int) -> None:
+    def __init__(self, context: SparkContext, folder: Path) -> None:
         self.context = context
-        self.cores = cores
-        self.slots = max(cores, int(context.defaultParallelism))
+        self.slots = self.cores = 1
+        self.count_slots()
+        self.sockets = _socket_folder(folder)
         self._folder = folder
         self._session: SparkSession | None = None
         self._lock = threading.Lock()
@@ -64,6 +71,11 @@ class SparkEngine:
     def is_local(self) -> bool:
         """Whether executors live in this machine's driver process."""
         return _is_local(str(self.context.master))
+
+    def count_slots(self) -> None:
+        """Look at the executors there are now; on a cluster they come and go."""
+        self.slots = int(self.context.defaultParallelism)
+        self.cores = min(self.slots, os.cpu_count() or 1) if self.is_local else self.slots
 
     @property
     def session(self) -> SparkSession:
@@ -81,7 +93,7 @@ class SparkEngine:
         stopping.start()
         stopping.join(timeout)
         _end_gateway(timeout=1.0 if stopping.is_alive() else timeout)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        _remove(self._folder)
 
     def _stop_context(self) -> None:
         try:
@@ -108,9 +120,9 @@ def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "pensto
         context = SparkContext(conf=conf, gateway=gateway)
     except Exception as error:
         _end_gateway(timeout=1.0)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         raise SparkStartError(_why(error, console, logs / "spark.log")) from error
-    engine = SparkEngine(context, folder, os.cpu_count() or 1)
+    engine = SparkEngine(context, folder)
     if not engine.is_local:
         _ship_package(context, folder)
     return engine
@@ -190,7 +202,7 @@ def _private_folder(parent: Path) -> Path:
     parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     for old in parent.glob("run-*"):
         if not _is_alive(old.name.removeprefix("run-").partition("-")[0]):
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old)
     return Path(tempfile.mkdtemp(prefix=f"run-{os.getpid()}-", dir=parent)).resolve()
 
 
@@ -205,11 +217,20 @@ def _is_alive(pid: str) -> bool:
 
 
 def _socket_folder(folder: Path) -> Path:
+    """``folder`` itself, or a short private one for it where its path is too long for a Unix socket."""
     if len(str(folder)) <= LONGEST_SOCKET_FOLDER:
         return folder
-    short = Path(tempfile.mkdtemp(prefix="penstock-"))
-    (folder / "sockets").symlink_to(short)
-    return short
+    link = folder / "sockets"
+    if not link.is_symlink():
+        link.symlink_to(tempfile.mkdtemp(prefix="penstock-"))
+    return link.resolve()
+
+
+def _remove(folder: Path) -> None:
+    link = folder / "sockets"
+    if link.is_symlink():
+        shutil.rmtree(link.resolve(), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _ship_package(context: SparkContext, folder: Path) -> None:

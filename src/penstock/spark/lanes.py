@@ -1,0 +1,199 @@
+"""Driver side of lanes: Spark jobs whose one task stays to pull work after work from this process."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from .executor import Invitation, run_lane
+from .session import SparkEngine
+from .wire import Channel, answer, listen
+
+logger = logging.getLogger(__name__)
+
+POOL = "lanes"
+MOST_JOBS = 1000
+"""Threads that wait for lanes' jobs; there are never more than lanes."""
+
+PORT_KEY = "spark.penstock.lanes.port"
+"""The TCP port on which lanes of other machines call the driver; any free one by default."""
+
+
+class LaneLostError(Exception):
+    """A lane ended before its work did; the text says why, as far as Spark knows."""
+
+
+class Lane:
+    """One Spark task that runs works for us, and the job it belongs to."""
+
+    def __init__(self, name: str, engine: SparkEngine) -> None:
+        self.name = name
+        self.job: Future[None] = Future()
+        self._engine = engine
+        self._channel: Channel | None = None
+        self._leash: Channel | None = None
+
+    def connect(self, role: str, channel: Channel) -> bool:
+        """Take one of the lane's two connections; true when it has both."""
+        if role == "leash":
+            self._leash = channel
+        else:
+            self._channel = channel
+        return self._leash is not None and self._channel is not None
+
+    def welcome(self) -> bool:
+        """Tie the leash; false when the lane is gone already."""
+        assert self._leash is not None
+        try:
+            self._leash.send(b"welcome")
+        except OSError:
+            return False
+        return True
+
+    def run(self, payload: bytes) -> bytes:
+        """Send a work and wait for its answer."""
+        assert self._channel is not None
+        try:
+            self._channel.send(payload)
+            return self._channel.receive()
+        except (OSError, EOFError):
+            raise LaneLostError(self._why_lost()) from None
+
+    def end(self) -> None:
+        """Let the idle lane go: its Spark task ends well."""
+        assert self._channel is not None
+        try:
+            self._channel.send(b"")
+        except OSError:
+            logger.debug("%s was already gone", self.name)
+
+    def kill(self) -> None:
+        """End the lane's process now, whatever it is doing."""
+        for channel in (self._leash, self._channel):
+            if channel is not None:
+                channel.close()
+        try:
+            self._engine.context.cancelJobGroup(self.name)
+        except Exception as error:
+            logger.debug("%s could not be cancelled: %s", self.name, error)
+
+    def _why_lost(self) -> str:
+        try:
+            self.job.result(timeout=3)
+        except TimeoutError:
+            return "the connection to its executor broke"
+        except Exception as error:
+            return explain(error)
+        return "its Spark task ended"
+
+
+class LaneOffice:
+    """Opens lanes and takes their calls.
+
+    ``on_open(lane)`` is called on a thread of the lane's own when it is ready, ``on_end(lane, error)`` when its
+    Spark job is over; the error tells why, if it never was ready.
+    """
+
+    def __init__(
+        self,
+        engine: SparkEngine,
+        on_open: Callable[[Lane], None],
+        on_end: Callable[[Lane, BaseException | None], None],
+    ) -> None:
+        self._engine = engine
+        self._on_open = on_open
+        self._on_end = on_end
+        self._secret = secrets.token_bytes(32)
+        self._numbers = itertools.count(1)
+        self._expected: dict[str, Lane] = {}
+        self._lock = threading.Lock()
+        self._jobs = ThreadPoolExecutor(max_workers=MOST_JOBS, thread_name_prefix="lane-job")
+        self._listener = listen(_listening_address(engine))
+        threading.Thread(target=self._accept, name="lane-office", daemon=True).start()
+
+    def open(self) -> Lane:
+        """Begin a lane; it calls when its Spark task runs."""
+        lane = Lane(f"lane-{next(self._numbers)}", self._engine)
+        with self._lock:
+            self._expected[lane.name] = lane
+        self._jobs.submit(self._run_job, lane)
+        return lane
+
+    def stop(self) -> None:
+        """Take no more calls."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._jobs.shutdown(wait=False, cancel_futures=True)
+
+    def _run_job(self, lane: Lane) -> None:
+        context = self._engine.context
+        invitation = Invitation(_calling_address(self._engine, self._listener), self._secret, lane.name)
+        try:
+            self._engine.count_slots()
+            context.setJobGroup(lane.name, f"Penstock {lane.name}", interruptOnCancel=True)
+            context.setLocalProperty("spark.scheduler.pool", POOL)
+            context.parallelize([invitation], 1).foreach(run_lane)
+        except Exception as error:
+            lane.job.set_exception(error)
+        else:
+            lane.job.set_result(None)
+        with self._lock:
+            never_ready = self._expected.pop(lane.name, None) is not None
+        reason = lane.job.exception() or LaneLostError("it ended without reaching the driver")
+        self._on_end(lane, reason if never_ready else None)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                stream, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._greet, args=(stream,), name="lane", daemon=True).start()
+
+    def _greet(self, stream: socket.socket) -> None:
+        try:
+            name, channel = answer(stream, self._secret)
+        except (OSError, EOFError, UnicodeDecodeError) as error:
+            logger.warning("Refused a connection to the lanes' port: %s", error)
+            stream.close()
+            return
+        name, _, role = name.partition("/")
+        with self._lock:
+            lane = self._expected.get(name)
+            complete = lane is not None and lane.connect(role, channel)
+            if complete:
+                del self._expected[name]
+        if lane is None:
+            channel.close()
+        elif complete and lane.welcome():
+            self._on_open(lane)
+
+
+def explain(error: BaseException) -> str:
+    """What happened to a Spark job in a line or two, without the JVM's frames."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error)
+    text = text.partition("\n\tat ")[0].partition("\nDriver stacktrace")[0]
+    return text.strip()
+
+
+def _listening_address(engine: SparkEngine) -> str | tuple[str, int]:
+    if engine.is_local:
+        return str(engine.sockets / "lanes.sock")
+    conf = engine.context.getConf()
+    host = conf.get("spark.driver.bindAddress") or conf.get("spark.driver.host") or "0.0.0.0"
+    return host, int(conf.get(PORT_KEY) or 0)
+
+
+def _calling_address(engine: SparkEngine, listener: socket.socket) -> str | tuple[str, int]:
+    if engine.is_local:
+        return str(Path(listener.getsockname()))
+    return str(engine.context.getConf().get("spark.driver.host")), int(listener.getsockname()[1])
