@@ -58,8 +58,13 @@ class SourceOffsets(ABC):
         """Every committed source partition of the connector with its offset."""
 
 
-class Task(ABC):
-    """The common part of source and sink tasks."""
+class Task(ABC):  # noqa: B024
+    """The common part of source and sink tasks.
+
+    ``java_class`` is the Kafka Connect class that this task stands for, shown as ``task.class``; empty for others.
+    """
+
+    java_class: ClassVar[str] = ""
 
     def __init__(self) -> None:
         self.config: Mapping[str, str] = {}
@@ -105,7 +110,7 @@ class SourceTask(Task):
         """
         raise NotImplementedError(f"{type(self).__name__} has no read()")
 
-    def committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:  # noqa: B027
+    def committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:
         """Records and offsets of a batch are durable: upstream may be released now.
 
         Called in the driver after each commit, before the next ``plan``. Time-limited; an exception is logged.
@@ -121,7 +126,7 @@ class SinkContext:
     task: int = 0
     state: Mapping[str, Any] | None = None
     report: Callable[[Record, Exception], None] = field(default=lambda record, error: None)
-    """Hand over one bad record: it goes the way ``errors.tolerance`` and the dead letter queue say, and ``put`` goes on."""
+    """Hand over one bad record: ``errors.tolerance`` and the dead letter queue decide, and ``put`` goes on."""
 
 
 class SinkTask(Task):

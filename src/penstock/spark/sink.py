@@ -268,9 +268,7 @@ def _decode(converter: Converter, topic: str, data: pa.Array) -> Column | None:
 
 def _as_batches(records: Iterable[Record]) -> Iterator[Batch]:
     """Records as columns, for a task that takes nothing else; runs of one topic and schema become one batch."""
-    for (topic, key_schema, value_schema), run in groupby(
-        records, lambda r: (r.topic, r.key_schema, r.value_schema)
-    ):
+    for (topic, key_schema, value_schema), run in groupby(records, lambda r: (r.topic, r.key_schema, r.value_schema)):
         rows = list(run)
         yield Batch(
             topic=topic,

@@ -138,9 +138,7 @@ class _Pump:
         self._steps.next("transform")
         return changed
 
-    def _convert(
-        self, record: Record, origin: Callable[[], Origin]
-    ) -> tuple[RawHeaders, bytes | None, bytes | None]:
+    def _convert(self, record: Record, origin: Callable[[], Origin]) -> tuple[RawHeaders, bytes | None, bytes | None]:
         headers = self._convert_headers(record, origin) if record.headers else ()
         copy, topic = self._copy, record.topic
         try:

@@ -126,6 +126,4 @@ def _divide(table: pa.Table, chosen: npt.NDArray[np.int32]) -> dict[int, pa.Tabl
     table = table.take(pa.array(order))
     partitions, first = np.unique(chosen[order], return_index=True)
     last = [*first[1:].tolist(), len(chosen)]
-    return {
-        int(p): table.slice(s, e - s) for p, s, e in zip(partitions.tolist(), first.tolist(), last, strict=True)
-    }
+    return {int(p): table.slice(s, e - s) for p, s, e in zip(partitions.tolist(), first.tolist(), last, strict=True)}

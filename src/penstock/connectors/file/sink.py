@@ -1,0 +1,130 @@
+"""Appends records to a text file, one line each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.api import (
+    Batch,
+    Config,
+    ConfigDef,
+    ConfigKey,
+    Importance,
+    PluginError,
+    Record,
+    SinkConnector,
+    SinkTask,
+    Type,
+)
+from penstock.api.text import java_text
+
+from .appending import Block, append
+
+_RECORDS_A_WRITE = 10_000
+
+
+class FileStreamSinkTask(SinkTask):
+    """Writes the text of each value and a line end.
+
+    What a crash between writing and committing left at the end of the file is recognised by the next ``put`` and not
+    written again, as long as this task is the only writer. Lines are in the operating system's hands when ``put``
+    returns: they survive the end of the worker, not a loss of power in the following seconds.
+    """
+
+    java_class = "org.apache.kafka.connect.file.FileStreamSinkTask"
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        super().configure(config)
+        self._file = config.get("file") or ""
+        self._alone = config.get("tasks.max", "1").strip() == "1"
+
+    def start(self) -> None:
+        if not self._file:
+            return
+        try:
+            with open(self._file, "ab"):
+                pass
+        except OSError as error:
+            raise PluginError(
+                f"Couldn't find or create file '{self._file}' for FileStreamSinkTask: {error.strerror}"
+            ) from error
+
+    def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
+        return self._write(_lines_of_records(records))
+
+    def put_batches(self, batches: Iterable[Batch]) -> Mapping[str, Any] | None:
+        return self._write(_lines_of_batches(batches))
+
+    def _write(self, blocks: Iterator[Block]) -> Mapping[str, Any] | None:
+        if not self._file:
+            for block in blocks:
+                sys.stdout.buffer.write(block)
+            sys.stdout.buffer.flush()
+            return None
+        length = append(self._file, blocks, self._committed_length())
+        return {"file": self._file, "length": length} if self._alone else None
+
+    def _committed_length(self) -> int | None:
+        """How long the file was when the last offsets were committed; ``None`` when that is of no use."""
+        state = self.context.state
+        if not self._alone or not state or state.get("file") != self._file:
+            return None
+        length = state.get("length")
+        return length if isinstance(length, int) else None
+
+
+class FileStreamSink(SinkConnector):
+    """Kafka's sample sink: the values of some topics into one file."""
+
+    version = "0.1.0"
+    java_class = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+    task = FileStreamSinkTask
+    config = ConfigDef(
+        ConfigKey(
+            "file",
+            Type.STRING,
+            None,
+            Importance.HIGH,
+            "The file to append to. Without it, standard output is used.",
+        )
+    )
+
+    def task_configs(self, max_tasks: int) -> Sequence[Config]:
+        return [dict(self.settings) for _ in range(max_tasks)]
+
+    def alter_offsets(self, config: Config, offsets: Mapping[tuple[str, int], int | None]) -> bool:
+        return True
+
+
+def _lines_of_records(records: Iterable[Record]) -> Iterator[Block]:
+    remaining = iter(records)
+    while chunk := list(islice(remaining, _RECORDS_A_WRITE)):
+        lines = [java_text(record.value, record.value_schema) for record in chunk]
+        yield _joined(lines).encode("utf-8", "surrogatepass")
+
+
+def _lines_of_batches(batches: Iterable[Batch]) -> Iterator[Block]:
+    for batch in batches:
+        values = batch.value.array
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            yield from _lines_of_strings(values)
+        else:
+            yield from _lines_of_records(batch.records())
+
+
+def _lines_of_strings(values: pa.Array) -> Iterator[Block]:
+    if values.null_count:
+        values = values.fill_null("null")
+    whole = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values.cast(pa.large_string()))
+    yield memoryview(pc.binary_join(whole, pa.scalar("\n", pa.large_string()))[0].as_buffer())
+    yield b"\n"
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"
