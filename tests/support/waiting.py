@@ -12,7 +12,7 @@ POLL_SECONDS = 0.05
 
 
 def wait_until(condition: Callable[[], T], what: str, seconds: float = 30.0) -> T:
-    """The first true answer of ``condition``; ``AssertionError`` with the last answer or exception after ``seconds``."""
+    """The first true answer of ``condition``; ``AssertionError`` with the last answer or error after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:
         last: object

@@ -25,6 +25,15 @@ from .properties import read_text
 from .requests import CreateRequest
 
 
+class _JsonValues(yaml.SafeLoader):
+    """YAML with the values JSON has: what looks like a date stays text."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
 def load_pipeline_file(path: str | Path) -> list[CreateRequest]:
     """The connectors that a pipeline file declares, in order. Raises ``ConnectorFileError``."""
     try:
@@ -35,7 +44,7 @@ def load_pipeline_file(path: str | Path) -> list[CreateRequest]:
         ) from error
     try:
         written = yaml.load(text, yaml.BaseLoader)
-        values = yaml.safe_load(text)
+        values = yaml.load(text, _JsonValues)
     except yaml.YAMLError as error:
         raise ConnectorFileError(f"The pipeline file '{path}' is neither YAML nor JSON: {error}") from error
     requests = list(_connectors(written, values, str(path)))
