@@ -57,9 +57,9 @@ def path_segments(raw_path: bytes) -> list[str]:
         parts = raw_path.decode("ascii").split("/")
     except UnicodeDecodeError:
         raise bad_request("Non-ASCII bytes in the path must be percent-encoded") from None
-    if not parts[-1]:
-        parts.pop()
-    segments = parts[1:]
+    if parts[0]:
+        raise bad_request("The path must begin with a slash")
+    segments = parts[1:] if parts[-1] else parts[1:-1]
     if not all(segments):
         raise bad_request("Ambiguous URI empty segment")
     return [unescape(segment, "path") for segment in segments] if b"%" in raw_path else segments

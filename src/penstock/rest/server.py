@@ -6,18 +6,21 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 
 import uvicorn
 
 from penstock.api.errors import ConfigError
 from penstock.runtime.herder import Herder
+from penstock.runtime.listeners import Listener
 
 from .app import RestApp
 from .protocol import RestProtocol
 from .routing import Route
-from .settings import Listener, RestSettings
+from .settings import ListenerGroup, RestSettings
 from .table import ROUTES
+from .tls import TlsSettings
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 90
@@ -56,8 +59,9 @@ class RestServer:
         """Returns when all listeners take requests. ``ConfigError`` when one cannot be opened."""
         main, admin = self._routes()
         try:
-            self.urls = self._open("listeners", self._settings.listeners, main)
-            self.admin_urls = self._open("admin.listeners", self._settings.admin_listeners or (), admin)
+            self.urls = self._open(self._settings.main, main)
+            if self._settings.admin is not None:
+                self.admin_urls = self._open(self._settings.admin, admin)
         except BaseException:
             self._close_sockets()
             raise
@@ -77,17 +81,16 @@ class RestServer:
         self._servers = []
 
     def _routes(self) -> tuple[list[Route], list[Route]]:
-        if self._settings.admin_listeners is None:
+        if self._settings.admin is None:
             return list(ROUTES), []
         return [r for r in ROUTES if not r.admin], [r for r in ROUTES if r.admin]
 
-    def _open(self, key: str, listeners: Iterable[Listener], routes: list[Route]) -> tuple[str, ...]:
+    def _open(self, group: ListenerGroup, routes: list[Route]) -> tuple[str, ...]:
         urls = []
-        app = None
-        for listener in listeners:
-            app = app or RestApp(self._herder, self._settings, routes)
-            config = _uvicorn_config(app, listener)
-            opened = _listen(key, listener)
+        app = RestApp(self._herder, self._settings, routes)
+        for listener in group.listeners:
+            config = _uvicorn_config(app, group.tls if listener.protocol == "https" else None)
+            opened = _listen(group.key, listener)
             self._servers.append((_Server(config, self._started.release), opened))
             urls.append(_url(listener, opened))
         return tuple(urls)
@@ -119,8 +122,8 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def _uvicorn_config(app: RestApp, listener: Listener) -> uvicorn.Config:
-    context = listener.tls.context() if listener.tls else None
+def _uvicorn_config(app: RestApp, tls: TlsSettings | None) -> uvicorn.Config:
+    context = tls.context() if tls else None
     config = uvicorn.Config(
         app,
         http=RestProtocol,
@@ -155,6 +158,4 @@ def _listen(key: str, listener: Listener) -> socket.socket:
 
 
 def _url(listener: Listener, opened: socket.socket) -> str:
-    host = listener.host or "localhost"
-    shown = f"[{host}]" if ":" in host else host
-    return f"{listener.scheme}://{shown}:{opened.getsockname()[1]}"
+    return replace(listener, port=opened.getsockname()[1]).local_url

@@ -1,0 +1,215 @@
+"""The routes under /connectors: codes, bodies, headers."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from penstock.rest import waiting
+from penstock.runtime.requests import OffsetEntry, RequestError
+from tests.rest.memory_herder import MemoryHerder
+
+
+def error(answer: httpx.Response) -> tuple[int, Any]:
+    body = answer.json()
+    assert set(body) == {"error_code", "message"}
+    assert body["error_code"] == answer.status_code
+    assert answer.headers["content-type"] == "application/json"
+    return answer.status_code, body["message"]
+
+
+def create(api: httpx.Client, name: str, config: dict[str, str], **more: Any) -> httpx.Response:
+    return api.post("/connectors", json={"name": name, "config": config, **more})
+
+
+def test_a_connector_is_created_with_its_address(api: httpx.Client, config: dict[str, str]) -> None:
+    answer = create(api, "orders", config)
+    assert answer.status_code == 201
+    assert answer.headers["location"] == f"{api.base_url}/connectors/orders"
+    assert answer.json() == {"name": "orders", "config": {**config, "name": "orders"}, "tasks": [], "type": "source"}
+    assert api.get("/connectors").json() == ["orders"]
+
+
+def test_a_host_header_that_is_no_host_stays_out_of_the_address(api: httpx.Client, config: dict[str, str]) -> None:
+    body = {"name": "orders", "config": config}
+    answer = api.post("/connectors", json=body, headers={"Host": "evil.example/<script>"})
+    assert answer.headers["location"] == "/connectors/orders"
+
+
+def test_status_shows_a_trace_only_when_there_is_one(
+    api: httpx.Client, herder: MemoryHerder, config: dict[str, str]
+) -> None:
+    create(api, "orders", config)
+    running = {"state": "RUNNING", "worker_id": "localhost:8083", "version": "1.0.0"}
+    assert api.get("/connectors/orders/status").json() == {
+        "name": "orders",
+        "connector": running,
+        "tasks": [{"id": 0, **running}],
+        "type": "source",
+    }
+    herder.trace = "broken \udce4 text"
+    assert api.get("/connectors/orders/status").json()["connector"]["trace"] == "broken \udce4 text"
+
+
+def test_offsets_in_a_creation_request_reach_the_herder(
+    api: httpx.Client, herder: MemoryHerder, config: dict[str, str]
+) -> None:
+    given = [{"partition": {"filename": "in.txt"}, "offset": {"position": 7}}]
+    assert create(api, "orders", config, offsets=given).status_code == 201
+    assert herder.created[0].offsets == [OffsetEntry({"filename": "in.txt"}, {"position": 7})]
+    assert api.get("/connectors/orders/offsets").json() == {"offsets": given}
+
+
+def test_deletion_takes_the_offsets_along_only_when_asked(
+    api: httpx.Client, herder: MemoryHerder, config: dict[str, str]
+) -> None:
+    for name, query in (("a", ""), ("b", "?includeOffsets=TRUE"), ("c", "?includeOffsets=yes")):
+        create(api, name, config)
+        answer = api.delete(f"/connectors/{name}{query}")
+        assert answer.status_code == 204
+        assert answer.content == b""
+        assert "content-length" not in answer.headers
+    assert herder.deleted_with_offsets == ["b"]
+
+
+def test_expansion_leaves_out_what_has_vanished(
+    api: httpx.Client, herder: MemoryHerder, config: dict[str, str]
+) -> None:
+    create(api, "a", config)
+    shown = api.get("/connectors?expand=info&expand=status&expand=other").json()
+    assert set(shown) == {"a"}
+    assert set(shown["a"]) == {"info", "status"}
+    assert api.get("/connectors?expand").json() == {"a": {}}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with space", "a/b", "a%b", "100%25", "%2F", "q?h#x", "plus+and&", ";semi=colon", "..", ".", "ünï✓", "\\", "~",
+        "a//b", "status", "quote\"'", "x" * 3000,
+    ],
+)  # fmt: skip
+def test_every_name_that_can_be_created_can_be_addressed(api: httpx.Client, config: dict[str, str], name: str) -> None:
+    created = create(api, name, config)
+    assert created.status_code == 201
+    path = "/connectors/" + quote(name, safe="")
+    raw = created.headers["location"].removeprefix(str(api.base_url))
+    for target in (path, path + "/", raw):
+        assert send(api, "GET", target).json()["name"] == name
+    assert send(api, "GET", path + "/status").json()["name"] == name
+    assert send(api, "PUT", path + "/config", json=config).status_code == 200
+    assert send(api, "PUT", path + "/pause").status_code == 202
+    assert send(api, "DELETE", path).status_code == 204
+    assert error(send(api, "GET", path)) == (404, f"Connector {name} not found")
+
+
+def send(api: httpx.Client, method: str, target: str, **more: Any) -> httpx.Response:
+    """Sends the target as it is written: httpx would tidy dots and escapes."""
+    request = api.build_request(method, "/", extensions={"target": target.encode("ascii")}, **more)
+    return api.send(request)
+
+
+def test_a_slash_in_the_path_never_creates(api: httpx.Client, config: dict[str, str]) -> None:
+    code, message = error(send(api, "PUT", "/connectors/a%2Fb/config", json=config))
+    assert code == 400
+    assert "POST /connectors" in message
+    assert api.get("/connectors").json() == []
+
+
+def test_the_name_in_the_config_must_be_the_one_in_the_path(api: httpx.Client, config: dict[str, str]) -> None:
+    answer = api.put("/connectors/a/config", json={**config, "name": "b"})
+    assert error(answer) == (400, "Connector name configuration (b) doesn't match connector name in the URL (a)")
+    assert api.put("/connectors/a/config", json={**config, "name": None}).status_code == 201
+
+
+@pytest.mark.parametrize("task", ["abc", "1.5", "99999999999", "2147483648", "٣", "0x1", ""])
+def test_a_task_that_is_no_number_is_no_path(api: httpx.Client, config: dict[str, str], task: str) -> None:
+    create(api, "a", config)
+    assert api.get(f"/connectors/a/tasks/{quote(task)}/status").status_code in (400, 404)
+
+
+@pytest.mark.parametrize(("task", "code"), [("0", 200), ("00", 200), ("+0", 200), ("-1", 404), ("1", 404)])
+def test_a_task_is_found_by_number(api: httpx.Client, config: dict[str, str], task: str, code: int) -> None:
+    create(api, "a", config)
+    answer = api.get(f"/connectors/a/tasks/{task}/status")
+    assert answer.status_code == code
+    if code == 404:
+        assert error(answer)[1] == f"No status found for task a-{int(task)}"
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("", 204), ("?includeTasks=false", 204), ("?includeTasks=maybe", 204), ("?includeTasks=True", 202),
+     ("?onlyFailed=true", 202), ("?onlyFailed=true&includeTasks=true&forward=false", 202)],
+)  # fmt: skip
+def test_restart_answers_with_a_plan_when_it_was_asked_for_more(
+    api: httpx.Client, config: dict[str, str], query: str, code: int
+) -> None:
+    create(api, "a", config)
+    answer = api.post(f"/connectors/a/restart{query}")
+    assert answer.status_code == code
+    assert (answer.json()["name"] == "a") if code == 202 else not answer.content
+
+
+def test_a_request_that_takes_too_long_is_given_up_but_goes_on(
+    api: httpx.Client, herder: MemoryHerder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    herder.stuck = Future()
+    monkeypatch.setattr(waiting.answer_of, "__defaults__", (0.05,))
+    assert error(api.get("/connectors/a/offsets")) == (500, "Request timed out")
+    assert not herder.stuck.cancelled()
+    herder.stuck.set_exception(RequestError("too late for anybody"))
+    assert api.get("/connectors").json() == []
+
+
+def test_a_stuck_herder_is_unhealthy_while_reads_still_answer(
+    api: httpx.Client, herder: MemoryHerder, config: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(api, "a", config)
+    herder.stuck = Future()
+    monkeypatch.setattr("penstock.rest.worker.HEALTH_SECONDS", 0.05)
+    answer = api.get("/health")
+    assert answer.status_code == 500
+    assert answer.json() == {
+        "status": "unhealthy",
+        "message": "Worker was unable to handle this request and may be unable to handle other requests.",
+    }
+    assert api.get("/").status_code == 200
+    assert api.get("/connectors/a/status").status_code == 200
+
+
+def test_an_error_of_ours_tells_the_client_little_and_the_log_all(
+    api: httpx.Client, herder: MemoryHerder, caplog: pytest.LogCaptureFixture
+) -> None:
+    herder.failure = ZeroDivisionError("secret detail")
+    code, message = error(api.get("/connectors/a"))
+    assert code == 500
+    assert "secret" not in message
+    assert "secret detail" in caplog.text
+    assert "GET /connectors/a failed" in caplog.text
+
+
+def test_a_herder_that_shuts_down_is_told_to_the_client(api: httpx.Client, herder: MemoryHerder) -> None:
+    herder.stuck = Future()
+    herder.stuck.cancel()
+    assert error(api.get("/connectors/a/offsets")) == (500, "Worker is shutting down")
+
+
+def test_internal_requests_need_a_signature(api: httpx.Client) -> None:
+    assert error(api.post("/connectors/a/tasks", json=[])) == (400, "Internal request missing required signature")
+    assert error(api.put("/connectors/a/fence")) == (400, "Internal request missing required signature")
+    signed = {"X-Connect-Authorization": "AAAA", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}
+    assert "standalone mode" in error(api.put("/connectors/a/fence", headers=signed))[1]
+
+
+def test_loggers_are_set_here_or_everywhere(api: httpx.Client) -> None:
+    assert api.put("/admin/loggers/a.b", json={"level": "debug"}).json() == ["a.b"]
+    assert api.get("/admin/loggers/a.b").json() == {"level": "DEBUG", "last_modified": 1700000000000}
+    assert api.put("/admin/loggers/a.b?scope=CLUSTER", json={"level": "warn"}).status_code == 204
+    assert api.put("/admin/loggers/a.b?scope=town", json={"level": "off"}).json() == ["a.b"]
+    assert list(api.get("/admin/loggers").json()) == ["a.b", "root"]
+    assert error(api.put("/admin/loggers/a.b", json={"level": "LOUD"})) == (404, "invalid log level 'LOUD'.")
