@@ -69,6 +69,21 @@ class Dispatcher:
                 self._manage.notify()
         return ticket
 
+    @property
+    def lanes(self) -> int:
+        """Spark tasks that are held now, ready or not."""
+        return len(self._seats)
+
+    @property
+    def running(self) -> int:
+        """Works that run now."""
+        return sum(seat.entry is not None for seat in list(self._seats.values()))
+
+    @property
+    def waiting(self) -> int:
+        """Works that wait for a lane."""
+        return len(self._quick) + len(self._long)
+
     def stop(self) -> None:
         """End all lanes, in the middle of their works if need be. ``done`` is not called any more."""
         with self._lock:

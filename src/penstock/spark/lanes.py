@@ -130,6 +130,8 @@ class LaneOffice:
         """Take no more calls."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
+        if isinstance(path := self._listener.getsockname(), str):
+            Path(path).unlink(missing_ok=True)
         self._listener.close()
         self._jobs.shutdown(wait=False, cancel_futures=True)
 
@@ -187,7 +189,7 @@ def explain(error: BaseException) -> str:
 
 def _listening_address(engine: SparkEngine) -> str | tuple[str, int]:
     if engine.is_local:
-        return str(engine.sockets / "lanes.sock")
+        return str(engine.sockets / f"lanes-{secrets.token_hex(4)}.sock")
     conf = engine.context.getConf()
     host = conf.get("spark.driver.bindAddress") or conf.get("spark.driver.host") or "0.0.0.0"
     return host, int(conf.get(PORT_KEY) or 0)
@@ -195,5 +197,5 @@ def _listening_address(engine: SparkEngine) -> str | tuple[str, int]:
 
 def _calling_address(engine: SparkEngine, listener: socket.socket) -> str | tuple[str, int]:
     if engine.is_local:
-        return str(Path(listener.getsockname()))
+        return str(listener.getsockname())
     return str(engine.context.getConf().get("spark.driver.host")), int(listener.getsockname()[1])

@@ -175,6 +175,7 @@ def _defaults(master: str, name: str, folder: Path, logs: Path) -> dict[str, str
         defaults |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executorEnv.PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
             "spark.python.daemon.module": "penstock.spark.daemon",
             "spark.python.unix.domain.socket.enabled": "true",
             "spark.python.unix.domain.socket.dir": str(_socket_folder(folder)),
