@@ -30,6 +30,7 @@ __all__ = [
     "all_of",
     "at_least",
     "between",
+    "java_pattern",
     "list_of",
     "list_size",
     "non_empty_list",
@@ -64,7 +65,7 @@ Validator = Callable[[str, Any], None]
 """Takes a key's name and its parsed value (``None`` when absent or unreadable); raises :class:`ConfigError`."""
 
 ClassResolver = Callable[[str], str]
-"""Turns a class name or alias into the full name; ``LookupError`` when there is no such class."""
+"""Turns a class name or alias into the full name; ``LookupError``, with a text for the user, when it cannot."""
 
 
 class Recommender:
@@ -226,6 +227,9 @@ def _collect(key: ConfigKey, props: Mapping[str, Any], classes: ClassResolver | 
             key.validator(key.name, into.value)
         except ConfigError as error:
             into.errors.append(str(error))
+        except Exception as error:
+            detail = f"its check failed with {type(error).__name__}: {error}"
+            into.errors.append(str(ConfigError.invalid(key.name, into.value, detail)))
 
 
 def _recommend(key: ConfigKey, parsed: Mapping[str, Any], into: ConfigValue) -> None:
@@ -347,13 +351,21 @@ def non_empty_list(name: str, value: Any) -> None:
         raise ConfigError.invalid(name, None if value is None else "[]", "Empty list")
 
 
+def java_pattern(text: str) -> re.Pattern[str]:
+    """A regular expression as users of Kafka Connect write it. Raises :class:`ConfigError`."""
+    try:
+        return re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text))
+    except (re.error, TypeError) as error:
+        raise ConfigError(f"Invalid regex: {error}") from None
+
+
 def regex(name: str, value: Any) -> None:
     """A regular expression, or a list of them; an absent value is an error too."""
     for pattern in value if isinstance(value, list) else [value]:
         try:
-            re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern))
-        except (re.error, TypeError) as error:
-            raise ConfigError.invalid(name, pattern, f"Invalid regex: {error}") from None
+            java_pattern(pattern)
+        except ConfigError as error:
+            raise ConfigError.invalid(name, pattern, str(error)) from None
 
 
 def all_of(*validators: Validator) -> Validator:

@@ -151,8 +151,9 @@ def _class(name: str, value: str, classes: Callable[[str], str] | None) -> str:
         return trim(value)
     try:
         return classes(trim(value))
-    except LookupError:
-        raise ConfigError.invalid(name, value, f"Class {value} could not be found.") from None
+    except LookupError as error:
+        reason = str(error) if str(error).startswith(("Class ", "More ")) else f"Class {value} could not be found."
+        raise ConfigError.invalid(name, value, reason) from None
 
 
 def _kind(value: object) -> str:

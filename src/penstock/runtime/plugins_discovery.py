@@ -224,7 +224,9 @@ def _names_in_source(module: str) -> frozenset[str]:
     """Class names and Java names that the text of a module mentions, so that whoever asks for one learns the reason."""
     try:
         spec = importlib.util.find_spec(module.partition(":")[0])
-        text = Path(spec.origin or "").read_text("utf-8", "replace") if spec else ""
+        origin = Path(spec.origin or "") if spec else Path()
+        files = origin.parent.rglob("*.py") if origin.name == "__init__.py" else [origin]
+        text = "\n".join(file.read_text("utf-8", "replace") for file in files)
     except Exception:
         return frozenset()
     classes = re.findall(r"^\s*class\s+(\w+)", text, re.MULTILINE)
