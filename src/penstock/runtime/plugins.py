@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 
-from .plugins_discovery import BrokenModule, Found, PluginEntry, PluginKind, by_python_path, discover
+from .plugins_discovery import KIND_SUFFIXES, BrokenModule, Found, PluginEntry, PluginKind, by_python_path, discover
 
 log = logging.getLogger(__name__)
 
@@ -112,10 +112,9 @@ class Plugins:
 
     def _reason(self, name: str) -> str:
         simple = name.rpartition(":")[2].rpartition(".")[2]
-        for broken in self.broken:
-            if {name, simple}.intersection(broken.names) or any(n.startswith(simple) for n in broken.names if simple):
-                return f" Its module could not be loaded: {broken}"
-        return ""
+        asked = {name, simple, *(simple + suffix for suffix in KIND_SUFFIXES.values())}
+        broken = next((broken for broken in self.broken if not asked.isdisjoint(broken.names)), None)
+        return "" if broken is None else f" Its module could not be loaded: {broken}"
 
     def _add(self, found: Found) -> None:
         if isinstance(found, BrokenModule):

@@ -54,7 +54,7 @@ KIND_BASES: dict[PluginKind, type[Any]] = {
     PluginKind.HEADER_CONVERTER: HeaderConverter,
     PluginKind.CONFIG_PROVIDER: ConfigProvider,
 }
-_KIND_SUFFIXES = {
+KIND_SUFFIXES = {
     PluginKind.SINK: "Connector",
     PluginKind.SOURCE: "Connector",
     PluginKind.TRANSFORMATION: "Transformation",
@@ -91,7 +91,7 @@ class PluginEntry:
         names = {self.cls.__name__}
         if java:
             names.add(java.rpartition(".")[2])
-        suffix = _KIND_SUFFIXES[self.kind]
+        suffix = KIND_SUFFIXES[self.kind]
         return names | {name[: -len(suffix)] for name in names if name.endswith(suffix) and name != suffix}
 
 
