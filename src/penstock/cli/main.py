@@ -6,13 +6,24 @@ import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
-import click
 import typer
 
 import penstock
 
 from . import doctor as doctor_checks
-from .exit_codes import INTERRUPTED, OK, USAGE
+from .exit_codes import USAGE
+
+PARSER_USAGE = 2
+"""What the argument parser ends with after a wrong usage."""
+
+
+class Ended(Exception):
+    """A command came to its end with an exit code of its own, which is not to be mixed up with the parser's."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
 
 app = typer.Typer(
     name="penstock",
@@ -29,14 +40,14 @@ app = typer.Typer(
 def root(context: typer.Context) -> None:
     """A connector runtime: Kafka Connect's API, with the data moved by Spark."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), err=True)
-        raise typer.Exit(USAGE)
+        typer.echo(context.get_help())
+        raise Ended(USAGE)
 
 
 @app.command()
 def run(
     pipeline_file: Annotated[
-        Optional[Path], typer.Argument(metavar="[PIPELINE_FILE]", help="YAML or JSON with connectors to run.")  # noqa: UP045
+        Optional[Path], typer.Argument(metavar="PIPELINE_FILE", help="YAML or JSON with connectors to run.")  # noqa: UP045
     ] = None,
     data_dir: Annotated[
         Optional[Path],  # noqa: UP045
@@ -65,16 +76,18 @@ def run(
     """
     from .run import run_pipelines
 
-    raise typer.Exit(run_pipelines(pipeline_file, data_dir, port, worker_file))
+    raise Ended(run_pipelines(pipeline_file, data_dir, port, worker_file))
 
 
 @app.command()
 def standalone(
-    worker_file: Annotated[Path, typer.Argument(help="A Kafka Connect worker file (properties).")],
+    worker_file: Annotated[
+        Path, typer.Argument(metavar="WORKER_FILE", help="A Kafka Connect worker file (properties).")
+    ],
     connector_files: Annotated[
         Optional[list[Path]],  # noqa: UP045
         typer.Argument(
-            metavar="[CONNECTOR_FILE]...", help="Connectors: JSON (flat, or with name and config) or properties."
+            metavar="CONNECTOR_FILE", help="Connectors: JSON (flat, or with name and config) or properties."
         ),
     ] = None,
 ) -> None:
@@ -94,7 +107,7 @@ def standalone(
     """
     from .standalone import run_standalone
 
-    raise typer.Exit(run_standalone(worker_file, connector_files or []))
+    raise Ended(run_standalone(worker_file, connector_files or []))
 
 
 @app.command()
@@ -108,7 +121,7 @@ def version() -> None:
 @app.command()
 def doctor(
     worker_file: Annotated[
-        Optional[Path], typer.Argument(metavar="[WORKER_FILE]", help="Check the folder and ports it names.")  # noqa: UP045
+        Optional[Path], typer.Argument(metavar="WORKER_FILE", help="Check the folder and ports it names.")  # noqa: UP045
     ] = None,
     start_spark: Annotated[
         bool, typer.Option("--spark/--no-spark", help="Also start Spark and run a job (some seconds).")
@@ -118,19 +131,14 @@ def doctor(
 
     Looks at Python, Java, Spark, the data folder, disk space and ports. Exit code 1 when something is wrong.
     """
-    raise typer.Exit(doctor_checks.examine(worker_file, start_spark))
+    raise Ended(doctor_checks.examine(worker_file, start_spark))
 
 
 def main() -> None:
     """The entry point of the ``penstock`` script."""
     try:
-        code = app(standalone_mode=False)
-    except click.UsageError as error:
-        error.show()
-        code = USAGE
-    except click.Abort:
-        code = INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        code = USAGE
-    sys.exit(code if isinstance(code, int) else OK)
+        app(prog_name="penstock")
+    except Ended as ended:
+        sys.exit(ended.code)
+    except SystemExit as ended:
+        sys.exit(USAGE if ended.code == PARSER_USAGE else ended.code)

@@ -12,7 +12,6 @@ from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 from .console import StartUpConsole
 from .example import example_hints, prepare_example
 from .exit_codes import CONNECTOR_FILE, START_UP
-from .serving import serve
 from .standalone import announce
 
 
@@ -29,6 +28,8 @@ def run_pipelines(pipeline_file: Path | None, data_dir: Path | None, port: int |
     except (WorkerConfigError, OSError) as error:
         console.error(str(error))
         return START_UP
+    from .serving import serve
+
     configure_logging(config.log_level, config.log_file or config.data_dir / "logs" / "worker.log")
     announce(console, config)
 

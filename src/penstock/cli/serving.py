@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from typing import Any
 
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
@@ -89,10 +90,10 @@ def _apply(worker: StandaloneWorker, request: CreateRequest) -> str:
     return "updated"
 
 
-def _tell_when_ready(spark: Future[object], console: StartUpConsole) -> None:
+def _tell_when_ready(spark: Future[Any], console: StartUpConsole) -> None:
     console.step("Spark is starting in the background …")
 
-    def tell(future: Future[object]) -> None:
+    def tell(future: Future[Any]) -> None:
         if future.cancelled():
             return
         error = future.exception()

@@ -13,7 +13,6 @@ from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 
 from .console import StartUpConsole
 from .exit_codes import CONNECTOR_FILE, START_UP
-from .serving import serve
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +30,8 @@ def run_standalone(worker_file: Path, connector_files: Sequence[Path]) -> int:
     except ConnectorFileError as error:
         console.error(str(error))
         return CONNECTOR_FILE
+    from .serving import serve
+
     configure_logging(config.log_level, config.log_file)
     announce(console, config)
     return serve(config, connectors, console, lambda url: console.done("Worker is ready"))

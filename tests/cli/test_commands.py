@@ -1,0 +1,114 @@
+"""The command line as a user meets it: a process, its output and its exit code."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import penstock
+from tests.support.worker import SOURCE
+
+
+def penstock_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "200", "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=variables,
+        timeout=120,
+    )
+
+
+def test_version_names_what_it_runs_on() -> None:
+    done = penstock_command("version")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"penstock {penstock.__version__}\n")
+    assert {line.split()[0] for line in done.stdout.splitlines()} == {
+        "penstock",
+        "python",
+        "java",
+        "pyspark",
+        "pyarrow",
+    }
+
+
+@pytest.mark.parametrize("arguments", [(), ("standalone",), ("fly",), ("run", "--port", "x")])
+def test_wrong_usage_ends_with_1_and_shows_the_usage(arguments: tuple[str, ...]) -> None:
+    done = penstock_command(*arguments)
+    assert done.returncode == 1
+    assert "Usage" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "standalone", "doctor", "version"])
+def test_help_teaches(command: str) -> None:
+    done = penstock_command(command, "--help")
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
+    if command in ("run", "standalone"):
+        assert f"penstock {command} " in done.stdout
+
+
+def test_a_missing_worker_file_ends_with_2(tmp_path: Path) -> None:
+    done = penstock_command("standalone", str(tmp_path / "gone.properties"))
+    assert done.returncode == 2
+    assert "Cannot read the worker file" in done.stderr
+
+
+def test_a_wrong_worker_file_names_key_and_value(tmp_path: Path) -> None:
+    file = tmp_path / "w.properties"
+    file.write_text("offset.flush.interval.ms=soon\n")
+    done = penstock_command("standalone", str(file))
+    assert done.returncode == 2
+    assert "Invalid value soon for configuration offset.flush.interval.ms" in done.stderr
+
+
+def test_an_unusable_connector_file_ends_with_3_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "w.properties").write_text("data.dir=data\n")
+    (tmp_path / "c.json").write_text('{"connector.class": "FileStreamSource"}')
+    done = penstock_command("standalone", "w.properties", "c.json", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "Connector configuration at 'c.json' is missing the mandatory 'name' configuration" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_an_unusable_pipeline_file_ends_with_3(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("connectors: []")
+    done = penstock_command("run", "p.yaml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "has no list 'pipelines'" in done.stderr
+
+
+def test_a_taken_port_ends_with_2_and_says_so(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = penstock_command("run", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "cannot listen on http://127.0.0.1:" in done.stderr
+
+
+def test_doctor_finds_a_taken_port_and_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (tmp_path / "w.properties").write_text(f"listeners=http://127.0.0.1:{port}\ndata.dir={tmp_path}/file/data\n")
+        done = penstock_command("doctor", "--no-spark", str(tmp_path / "w.properties"))
+    assert done.returncode == 1
+    assert f"http://127.0.0.1:{port} cannot be used" in done.stdout
+    assert f"{tmp_path}/file/data cannot be created" in done.stdout
+    assert "2 things to mend" in done.stdout
+
+
+@pytest.mark.integration
+def test_doctor_is_content_with_a_good_machine(tmp_path: Path) -> None:
+    (tmp_path / "w.properties").write_text("listeners=http://127.0.0.1:0\ndata.dir=data\nspark.master=local[1]\n")
+    done = penstock_command("doctor", "w.properties", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "ran a job" in done.stdout
+    assert "All is well." in done.stdout
+    assert not (tmp_path / "data").exists()
