@@ -75,11 +75,9 @@ class Connector(ABC):
 class SourceConnector(Connector):
     """A connector whose tasks bring records in."""
 
-    task: ClassVar[type[SourceTask]]  # type: ignore[misc]
+    task: ClassVar[type[SourceTask]]
 
-    def alter_offsets(
-        self, config: Config, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Config, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
         """Someone asks to change source offsets (``None`` resets a partition) of the stopped connector.
 
         Called on a fresh, configured, never started object, before anything is written. Return ``True`` when the
@@ -92,7 +90,7 @@ class SourceConnector(Connector):
 class SinkConnector(Connector):
     """A connector whose tasks carry records out."""
 
-    task: ClassVar[type[SinkTask]]  # type: ignore[misc]
+    task: ClassVar[type[SinkTask]]
 
     def alter_offsets(self, config: Config, offsets: Mapping[tuple[str, int], int | None]) -> bool:
         """Like :meth:`SourceConnector.alter_offsets`, for (topic, partition) → offset."""

@@ -45,7 +45,7 @@ class Herder(ABC):
         """The JSON shape of one task's status. Raises ``NotFound`` (``No status found for task <name>-<task>``)."""
 
     @abstractmethod
-    def task_configs(self, name: str) -> Sequence[tuple[int, Mapping[str, str]]]:
+    def task_configs(self, name: str) -> Sequence[tuple[int, Mapping[str, str | None]]]:
         """Raw task configurations by id. Raises ``NotFound``."""
 
     @abstractmethod

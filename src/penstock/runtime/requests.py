@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.storage.states import ComponentStatus as ComponentStatus
 from penstock.storage.states import State as State
 from penstock.storage.states import TargetState as TargetState
 
@@ -55,17 +56,6 @@ class ConnectorInfo:
     config: Mapping[str, str | None]
     tasks: Sequence[TaskId]
     type: str
-
-
-@dataclass(frozen=True)
-class ComponentStatus:
-    """The state of a connector or task. ``trace`` is only shown when set; ``version`` when known."""
-
-    state: State
-    worker_id: str
-    trace: str | None = None
-    version: str | None = None
-    generation: int = 0
 
 
 @dataclass(frozen=True)

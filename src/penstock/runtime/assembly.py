@@ -1,0 +1,155 @@
+"""Puts a standalone worker together and takes it apart again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import uuid
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from penstock.spark.dispatcher import Dispatcher
+from penstock.spark.session import SparkEngine, start_spark_in_background
+from penstock.storage.config_store import HISTORY, ConfigStore
+from penstock.storage.offset_store import OffsetStore
+from penstock.storage.sqlite import Database
+from penstock.storage.sqlite_log import SqliteLog
+from penstock.storage.status_store import StatusStore
+from penstock.topics.embedded import EmbeddedTopics
+
+from .calls import UserCode
+from .logging import Loggers
+from .planning import Planner
+from .plugins import Plugins
+from .pump import PumpServices
+from .services import Services
+from .standalone import StandaloneHerder
+from .statuses import Statuses
+from .worker import Worker
+from .worker_config import WorkerConfig
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MAINTENANCE_SECONDS = 5.0
+SPARK_STOP_SECONDS = 5.0
+
+
+class StandaloneWorker:
+    """Everything of one worker but its REST server.
+
+    ``start`` returns when connectors are being started; Spark comes up in the background, and
+    ``spark_ready`` tells when. ``stop`` may be called once, after ``start`` or a failed ``start``.
+    """
+
+    def __init__(self, config: WorkerConfig) -> None:
+        self._config = config
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="penstock-runtime", daemon=True)
+        self._calls = UserCode()
+        self._database: Database | None = None
+        self._dispatcher: Dispatcher | None = None
+        self._worker: Worker | None = None
+        self._topics: EmbeddedTopics | None = None
+        self._maintenance: Future[None] | None = None
+        self.spark_ready: Future[SparkEngine] = Future()
+        self.herder: StandaloneHerder
+
+    def start(self) -> None:
+        """Open the stores, begin to start Spark, and bring every known connector to its target state.
+
+        Raises a :class:`~penstock.storage.errors.StorageError` when the data folder cannot be used.
+        """
+        config = self._config
+        self._database = database = Database(config.data_dir / "penstock.db")
+        configs, statuses, offsets = _stores(database)
+        self._topics = topics = EmbeddedTopics(database, config.data_dir / "topics", offsets)
+        self.spark_ready = start_spark_in_background(config.properties, config.data_dir)
+        self._dispatcher = Dispatcher(self.spark_ready)
+        self._thread.start()
+        plugins = Plugins([str(folder) for folder in config.plugin_path])
+        services = Services(config, configs, offsets, topics, plugins, self._calls, _cluster_id(database))
+        services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
+        services.pumps = PumpServices(
+            self._calls,
+            Planner(self._calls, services.call_seconds),
+            self._dispatcher,
+            topics,
+            offsets,
+            services.use_topic,
+            services.call_seconds,
+            services.stop_seconds,
+        )
+        self._worker = worker = Worker(services)
+        services.removed = worker.forget
+        self.herder = StandaloneHerder(self._loop, services, worker, Loggers())
+        topics.listen(lambda changed: self._post(worker.topics_changed, changed))
+        self._run(self._start_connectors(configs, worker))
+        self._maintenance = asyncio.run_coroutine_threadsafe(self._maintain(topics), self._loop)
+
+    def mark_ready(self) -> None:
+        """Connectors of the command line are there: the worker is healthy from now on."""
+        self.herder.ready = True
+
+    def stop(self) -> None:
+        """End tasks and connectors, then Spark, then the stores. Nothing acknowledged is lost."""
+        if self._maintenance is not None:
+            self._maintenance.cancel()
+        if self._worker is not None:
+            self._run(self._worker.stop())
+        if self._dispatcher is not None:
+            self._dispatcher.stop()
+        self._stop_spark()
+        if self._topics is not None:
+            self._topics.stop()
+        if self._database is not None:
+            self._database.close()
+        self._calls.stop()
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
+
+    def _stop_spark(self) -> None:
+        try:
+            self.spark_ready.result(timeout=30 if self._dispatcher is not None else 0).stop(SPARK_STOP_SECONDS)
+        except Exception as error:
+            log.debug("Spark was not there to be stopped: %s", error)
+
+    async def _start_connectors(self, configs: ConfigStore, worker: Worker) -> None:
+        for name in configs.snapshot().connectors():
+            worker.keep(name)
+
+    async def _maintain(self, topics: EmbeddedTopics) -> None:
+        """Retention, compaction and merging, off the loop, one round after the other."""
+        while True:
+            await asyncio.sleep(MAINTENANCE_SECONDS)
+            try:
+                await asyncio.to_thread(topics.maintain)
+            except Exception:
+                log.exception("The upkeep of topics failed and will be tried again")
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _post(self, function: Any, *arguments: Any) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+
+def _stores(database: Database) -> tuple[ConfigStore, StatusStore, OffsetStore]:
+    configs = ConfigStore(SqliteLog(database, "configs", HISTORY))
+    statuses = StatusStore(SqliteLog(database, "statuses"))
+    offsets = OffsetStore(SqliteLog(database, "offsets"))
+    for store in (configs, statuses, offsets):
+        store.start()
+    return configs, statuses, offsets
+
+
+def _cluster_id(database: Database) -> str:
+    """A name for this data folder, made once."""
+    folder = str(database.path.parent.resolve())
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, folder))

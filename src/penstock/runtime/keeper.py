@@ -1,0 +1,348 @@
+"""Keeps one connector as it is wanted: compares what runs with what the config store says, and acts on the difference."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.api.connector import Connector
+
+from .calls import CallTimedOut
+from .requests import RequestError, State, TargetState, TaskId
+from .services import Services
+from .task_building import build_pump, complete_task_config, too_many_tasks
+from .tasks import TaskRunner
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the config store says of a connector."""
+
+    config: Mapping[str, str | None]
+    target: TargetState
+
+
+class Superseded(Exception):
+    """A call into the connector was given up because somebody asked for something else meanwhile."""
+
+
+class ConnectorKeeper:
+    """Owns the connector instance and the tasks of one connector. Lives on the runtime's loop.
+
+    Requests only change the stores and ``poke`` the keeper; it works on its own, one step at a time, so a
+    connector that hangs delays nobody but itself. A failed connector stays FAILED until it is restarted,
+    reconfigured or stopped.
+    """
+
+    def __init__(self, name: str, services: Services) -> None:
+        self.name = name
+        self.tasks: dict[int, TaskRunner] = {}
+        self._services = services
+        self._instance: Connector | None = None
+        self._instance_config: Mapping[str, str | None] | None = None
+        self._started = False
+        self._failed = False
+        self._fresh = True
+        self._closing = False
+        self._dirty = False
+        self._changed = asyncio.Event()
+        self._restart_instance: list[asyncio.Future[None]] = []
+        self._restart_tasks: dict[int, list[asyncio.Future[None]]] = {}
+        self._regenerate = False
+        self._worker: asyncio.Task[None] | None = None
+
+    def poke(self) -> None:
+        """Something about this connector changed: look again."""
+        self._dirty = True
+        self._changed.set()
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"keeper-{self.name}")
+
+    def restart(self, connector: bool, tasks: Sequence[int]) -> asyncio.Future[None]:
+        """Stop and start the instance and the given tasks; the future ends when it was tried."""
+        waits: list[asyncio.Future[None]] = []
+        loop = asyncio.get_running_loop()
+        if connector:
+            waits.append(loop.create_future())
+            self._restart_instance.append(waits[-1])
+        for task in tasks:
+            waits.append(loop.create_future())
+            self._restart_tasks.setdefault(task, []).append(waits[-1])
+        self.poke()
+        return asyncio.ensure_future(_all(waits))
+
+    async def close(self) -> None:
+        """The worker stops: end tasks and instance, keep everything the stores know."""
+        self._closing = True
+        self.poke()
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until nothing is left to do."""
+        while self._worker is not None and not self._worker.done():
+            await asyncio.wait({self._worker})
+
+    async def _work(self) -> None:
+        while self._dirty:
+            self._dirty = False
+            self._changed.clear()
+            try:
+                await self._reconcile()
+            except Superseded:
+                self._dirty = True
+            except Exception as error:
+                log.exception("connector %s could not be brought to its wanted state", self.name)
+                self._fail("".join(traceback.format_exception(error)))
+            finally:
+                self._release_waiters()
+
+    async def _reconcile(self) -> None:
+        wanted = self._wanted()
+        if self._closing or wanted is None:
+            await self._end(forget=wanted is None)
+            return
+        if self._instance_config is not None and self._instance_config != wanted.config:
+            await self._drop_instance()
+            self._failed = False
+            self._regenerate = True
+        if self._restart_instance:
+            await self._drop_instance(State.RESTARTING)
+            self._failed = False
+        await self._restart_chosen_tasks(wanted)
+        if wanted.target is TargetState.STARTED:
+            await self._run(wanted)
+        elif wanted.target is TargetState.PAUSED:
+            await self._pause(wanted)
+        else:
+            await self._stop(wanted)
+
+    def _wanted(self) -> Wanted | None:
+        snapshot = self._services.configs.snapshot()
+        config = snapshot.connector_config(self.name)
+        if config is None:
+            return None
+        return Wanted(config, snapshot.target_state(self.name))
+
+    async def _run(self, wanted: Wanted) -> None:
+        if not self._failed and not self._started:
+            await self._start(wanted)
+            self._regenerate = True
+        if self._started and self._regenerate:
+            self._regenerate = False
+            await self._generate_tasks(wanted)
+        if self._fresh or not self.tasks:
+            self._start_missing_tasks(wanted)
+        for task in self.tasks.values():
+            task.resume()
+        self._fresh = False
+
+    async def _pause(self, wanted: Wanted) -> None:
+        if not self._failed:
+            if self._started:
+                await self._stop_instance()
+            if not self._failed:
+                self._instance_config = wanted.config
+                self._status(State.PAUSED)
+        if self._fresh:
+            self._start_missing_tasks(wanted)
+        for task in self.tasks.values():
+            task.pause()
+        self._fresh = False
+
+    async def _stop(self, wanted: Wanted) -> None:
+        await self._stop_tasks(list(self.tasks), State.DESTROYED)
+        if self._started:
+            await self._stop_instance()
+        self._instance = None
+        self._failed = False
+        self._instance_config = wanted.config
+        self._services.statuses.forget_tasks(self.name)
+        self._status(State.STOPPED)
+        self._fresh = False
+
+    async def _end(self, forget: bool) -> None:
+        await self._stop_tasks(list(self.tasks), State.DESTROYED if forget else State.UNASSIGNED)
+        await self._drop_instance(State.DESTROYED if forget else State.UNASSIGNED)
+        if forget:
+            self._services.statuses.forget(self.name)
+            self._services.removed(self.name)
+
+    async def _start(self, wanted: Wanted) -> None:
+        """Make and start the instance; a failure becomes the connector's status."""
+        self._instance_config = wanted.config
+        if self._fresh:
+            self._status(State.UNASSIGNED)
+        try:
+            settings = self._services.resolve(wanted.config)
+            plugin = self._services.plugins.connector(wanted.config.get("connector.class") or "")
+            instance: Connector = plugin.load()()
+            instance.request_task_reconfiguration = self._threadsafe_regenerate()
+            self._instance = instance
+            await self._call("start()", lambda: _configure_and_start(instance, settings))
+            self._started = True
+            self._status(State.RUNNING)
+        except (Superseded, asyncio.CancelledError):
+            self._instance = None
+            raise
+        except Exception as error:
+            self._instance = None
+            self._fail(_trace(error))
+            self._fail_waiters(error)
+
+    def _threadsafe_regenerate(self) -> Callable[[], None]:
+        loop = asyncio.get_running_loop()
+
+        def regenerate() -> None:
+            self._regenerate = True
+            self.poke()
+
+        def ask() -> None:
+            loop.call_soon_threadsafe(regenerate)
+
+        return ask
+
+    async def _generate_tasks(self, wanted: Wanted) -> None:
+        """Ask the instance for task configs; write and restart when they, or the connector's own config, changed."""
+        instance = self._instance
+        if instance is None:
+            return
+        try:
+            parsed = self._services.parse(self._services.resolve(wanted.config))
+            answer = await self._call("task_configs()", lambda: list(instance.task_configs(parsed.tasks_max)))
+            if len(answer) > parsed.tasks_max and parsed.tasks_max_enforce:
+                raise too_many_tasks(self.name, len(answer), parsed.tasks_max)
+            configs = [complete_task_config(wanted.config, instance, config, self._services) for config in answer]
+        except (Superseded, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            self._fail(_trace(error))
+            return
+        snapshot = self._services.configs.snapshot()
+        same = snapshot.task_configs(self.name) == configs and snapshot.applied_config(self.name) == wanted.config
+        if not same:
+            await self._stop_tasks(list(self.tasks), State.UNASSIGNED)
+            await asyncio.wrap_future(self._services.configs.put_task_configs(self.name, configs))
+        gone = [task for task in self.tasks if task >= len(configs)]
+        await self._stop_tasks(gone, State.DESTROYED)
+        self._services.statuses.forget_tasks(self.name, beyond=len(configs))
+        self._start_missing_tasks(wanted)
+
+    def _start_missing_tasks(self, wanted: Wanted) -> None:
+        configs = self._services.configs.snapshot().task_configs(self.name)
+        for number in range(len(configs)):
+            if number not in self.tasks:
+                self._start_task(number, configs[number], len(configs), wanted)
+
+    def _start_task(self, number: int, config: Mapping[str, str | None], count: int, wanted: Wanted) -> None:
+        task = TaskId(self.name, number)
+        runner = TaskRunner(task, self._services.statuses, self._services.stop_seconds)
+        self.tasks[number] = runner
+        paused = wanted.target is TargetState.PAUSED
+        runner.start(lambda: build_pump(task, wanted.config, config, count, self._services, runner.report, paused))
+
+    async def _restart_chosen_tasks(self, wanted: Wanted) -> None:
+        if not self._restart_tasks:
+            return
+        configs = self._services.configs.snapshot().task_configs(self.name)
+        chosen = [task for task in self._restart_tasks if task in self.tasks]
+        await self._stop_tasks(chosen, State.RESTARTING)
+        if wanted.target is not TargetState.STOPPED:
+            for number in sorted(self._restart_tasks):
+                if number < len(configs) and number not in self.tasks:
+                    self._start_task(number, configs[number], len(configs), wanted)
+
+    async def _stop_tasks(self, numbers: Sequence[int], state: State) -> None:
+        runners = [self.tasks.pop(number) for number in numbers if number in self.tasks]
+        if runners:
+            await asyncio.gather(*(runner.stop(state) for runner in runners))
+
+    async def _stop_instance(self) -> None:
+        """``stop()`` for a pause or stop; while stopping an error does not matter, while pausing it is a failure."""
+        instance, self._started = self._instance, False
+        self._instance = None
+        if instance is None:
+            return
+        try:
+            await self._call("stop()", instance.stop, self._services.stop_seconds)
+        except (Superseded, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            self._fail(_trace(error))
+
+    async def _drop_instance(self, state: State | None = None) -> None:
+        """End the instance for good, whatever its ``stop`` says."""
+        instance, started = self._instance, self._started
+        self._instance, self._started, self._instance_config = None, False, None
+        if state is not None and state is not State.DESTROYED:
+            self._status(state)
+        if instance is not None and started:
+            call = self._services.calls.run(f"{self.name}: stop()", self._services.stop_seconds, instance.stop)
+            try:
+                await asyncio.wrap_future(call)
+            except Exception as error:
+                log.warning("connector %s did not stop cleanly: %s", self.name, error)
+
+    async def _call(self, what: str, function: Callable[[], T], seconds: float | None = None) -> T:
+        """User code of this connector. When something else is asked for meanwhile, it gets a short grace only."""
+        limit = seconds or self._services.call_seconds
+        waiting = asyncio.wrap_future(self._services.calls.run(f"{self.name}: {what}", limit, function))
+        changed = asyncio.ensure_future(self._changed.wait())
+        try:
+            either: list[asyncio.Future[Any]] = [waiting, changed]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done():
+                await asyncio.wait({waiting}, timeout=self._services.stop_seconds)
+            if not waiting.done():
+                log.warning("connector %s: %s is still busy and was abandoned for a newer request", self.name, what)
+                raise Superseded
+            return waiting.result()
+        finally:
+            changed.cancel()
+
+    def _status(self, state: State, trace: str | None = None) -> None:
+        self._services.statuses.connector(self.name, state, trace)
+
+    def _fail(self, trace: str) -> None:
+        self._failed = True
+        self._started = False
+        self._status(State.FAILED, trace)
+
+    def _fail_waiters(self, error: Exception) -> None:
+        for waiter in self._restart_instance:
+            if not waiter.done():
+                waiter.set_exception(RequestError(f"Failed to start connector: {self.name}: {error}"))
+
+    def _release_waiters(self) -> None:
+        if self._dirty:
+            return
+        waiters = [*self._restart_instance, *(w for ws in self._restart_tasks.values() for w in ws)]
+        self._restart_instance, self._restart_tasks = [], {}
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+def _configure_and_start(instance: Connector, settings: Mapping[str, str]) -> None:
+    instance.configure(settings)
+    instance.start()
+
+
+async def _all(waits: Sequence[asyncio.Future[None]]) -> None:
+    results = await asyncio.gather(*waits, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+def _trace(error: Exception) -> str:
+    if isinstance(error, CallTimedOut):
+        return str(error)
+    return "".join(traceback.format_exception(error))

@@ -1,0 +1,247 @@
+"""The loop of one task: plan, dispatch, commit, again. What sources and sinks share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from penstock.api.errors import RetriableError
+from penstock.spark.splits import Failure, Receipt, TaskSpec, Work
+from penstock.storage.offset_store import OffsetStore
+from penstock.topics.interface import TopicHome
+
+from .calls import UserCode
+from .metrics import TaskMetrics
+from .planning import Planner
+from .requests import State, TaskId
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+FIRST_RETRY_SECONDS = 0.3
+LONGEST_RETRY_SECONDS = 60.0
+
+
+class Ticket(Protocol):
+    """What the dispatcher gives for submitted work."""
+
+    def cancel(self) -> None:
+        """Give up the work as soon as possible."""
+
+
+class WorkRunner(Protocol):
+    """The part of the dispatcher that pumps need."""
+
+    def submit(self, task_key: str, works: Sequence[Work], done: Callable[[Sequence[Receipt]], None]) -> Ticket:
+        """Run works on Spark; ``done`` gets a receipt for each, from a thread of the dispatcher."""
+
+
+@dataclass(frozen=True)
+class PumpServices:
+    """What every pump of a worker uses."""
+
+    calls: UserCode
+    planner: Planner
+    runner: WorkRunner
+    topics: TopicHome
+    offsets: OffsetStore
+    use_topic: Callable[[TaskId, str], None]
+    call_seconds: float
+    stop_seconds: float
+
+
+class TaskFailed(Exception):
+    """The task cannot go on; the text is the trace its status shows."""
+
+
+class Pump(ABC):
+    """Runs on the runtime's event loop; user code runs elsewhere, data moves on Spark.
+
+    The worker calls ``run`` once and may call ``pause``, ``resume`` and ``stop`` at any time from the loop.
+    ``report`` is told each new state of the task, with a trace when it is FAILED.
+    """
+
+    def __init__(
+        self,
+        task: TaskId,
+        spec: TaskSpec,
+        services: PumpServices,
+        report: Callable[[State, str | None], None],
+        metrics: TaskMetrics,
+        paused: bool = False,
+    ) -> None:
+        self.task = task
+        self.spec = spec
+        self.services = services
+        self.metrics = metrics
+        self._report = report
+        self._paused = paused
+        self._stopping = False
+        self._wake = asyncio.Event()
+        self._abort: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._retry_seconds = FIRST_RETRY_SECONDS
+
+    def pause(self) -> None:
+        """Plan nothing more; the batch in progress is finished first."""
+        self._paused = True
+        self._wake.set()
+
+    def resume(self) -> None:
+        """Go on from the committed offsets."""
+        self._paused = False
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Commit what is done, drop what is not, and let ``run`` end."""
+        self._stopping = True
+        self._wake.set()
+        self.interrupt()
+
+    def abandon(self) -> None:
+        """``stop`` took too long: whatever is still in progress will never be committed."""
+        self._stopping = True
+        if not self._abort.done():
+            self._abort.set_result(None)
+
+    def wake(self) -> None:
+        """There may be something to do: look now rather than later."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """The task's life, from start to stop or failure. Never raises; failures are reported as FAILED."""
+        try:
+            if self._paused:
+                await self._park()
+            if not self._stopping:
+                await self.begin()
+                self._report(State.RUNNING, None)
+            while not self._stopping:
+                if self._paused:
+                    await self._park()
+                elif not await self._step_or_retry():
+                    await self._idle()
+        except TaskFailed as failed:
+            self._report(State.FAILED, str(failed))
+        except Exception as error:
+            if not self._stopping:
+                self._report(State.FAILED, "".join(traceback.format_exception(error)))
+        finally:
+            await self._finish()
+
+    @abstractmethod
+    async def begin(self) -> None:
+        """Start the driver's copy of the task."""
+
+    @abstractmethod
+    async def step(self) -> bool:
+        """Move one batch; ``False`` when there was nothing to move."""
+
+    @abstractmethod
+    async def end(self) -> None:
+        """Stop the driver's copy of the task."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """``stop`` was called: end the batch in progress early where that loses nothing."""
+
+    @abstractmethod
+    def idle_seconds(self) -> float | None:
+        """How long to wait after a step that found nothing; ``None`` until somebody calls ``wake``."""
+
+    async def call(self, what: str, function: Callable[[], T]) -> T:
+        """User code of this task, time-limited."""
+        future = self.services.calls.run(f"{self.task}: {what}", self.services.call_seconds, function)
+        return await self.unless_aborted(asyncio.wrap_future(future))
+
+    async def dispatch(self, works: Sequence[Work]) -> list[Receipt]:
+        """Run works on Spark and wait for their receipts."""
+        loop = asyncio.get_running_loop()
+        receipts: asyncio.Future[list[Receipt]] = loop.create_future()
+
+        def settle(result: list[Receipt]) -> None:
+            if not receipts.done():
+                receipts.set_result(result)
+
+        def done(result: Sequence[Receipt]) -> None:
+            loop.call_soon_threadsafe(settle, list(result))
+
+        ticket = self.services.runner.submit(self.spec.key, works, done)
+        await self._first_of(receipts)
+        if not receipts.done():
+            ticket.cancel()
+            raise asyncio.CancelledError
+        return receipts.result()
+
+    def raise_failures(self, receipts: Sequence[Receipt]) -> None:
+        """Turn failed splits into a retry of the batch, or into the failure of the task."""
+        failures = [receipt.failure for receipt in receipts if receipt.failure is not None]
+        if failures:
+            fatal: list[Failure] = [failure for failure in failures if not failure.retriable]
+            if fatal:
+                raise TaskFailed(fatal[0].trace)
+            raise RetriableError(failures[0].trace)
+
+    async def _step_or_retry(self) -> bool:
+        self._wake.clear()
+        try:
+            moved = await self.step()
+        except RetriableError as error:
+            if self._stopping:
+                return True
+            self.metrics.retries += 1
+            log.warning("%s will try again in %g s: %s", self.task, self._retry_seconds, error)
+            await self._wait(self._retry_seconds)
+            self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
+            return True
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+            return True
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        return moved
+
+    async def _park(self) -> None:
+        self._report(State.PAUSED, None)
+        while self._paused and not self._stopping:
+            self._wake.clear()
+            await self._wake.wait()
+        if not self._stopping:
+            self.resumed()
+            self._report(State.RUNNING, None)
+
+    def resumed(self) -> None:  # noqa: B027
+        """Called after a pause, before the next step."""
+
+    async def _idle(self) -> None:
+        await self._wait(self.idle_seconds())
+
+    async def _wait(self, seconds: float | None) -> None:
+        if self._stopping or (self._wake.is_set() and seconds is None):
+            return
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    async def _finish(self) -> None:
+        try:
+            await self.end()
+        except (Exception, asyncio.CancelledError) as error:
+            log.warning("%s did not stop cleanly: %s", self.task, error)
+
+    async def _first_of(self, waiting: asyncio.Future[Any]) -> None:
+        """Wait for an answer or for the end of the task, whichever comes first."""
+        either: list[asyncio.Future[Any]] = [waiting, self._abort]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+
+    async def unless_aborted(self, waiting: asyncio.Future[T]) -> T:
+        """Wait, but no longer than until the task is given up."""
+        await self._first_of(waiting)
+        if not waiting.done():
+            raise asyncio.CancelledError
+        return waiting.result()

@@ -1,0 +1,137 @@
+"""The loop of a sink task: next ranges of its topics, put on Spark, commit positions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+from penstock.api.task import SinkTask
+from penstock.spark.splits import Receipt, SinkWork, TaskSpec
+from penstock.topics.interface import Range, SinkCommit, TopicPartition
+
+from .metrics import TaskMetrics
+from .pump import Pump, PumpServices
+from .requests import State, TaskId
+from .subscription import Subscription
+
+log = logging.getLogger(__name__)
+
+SMALLEST_BATCH_BYTES = 1 << 20
+LARGEST_BATCH_BYTES = 64 << 20
+MAX_BATCH_RECORDS = 1_000_000
+AIM_SECONDS = 0.15
+
+
+class SinkPump(Pump):
+    """Moves records from topics into a sink task."""
+
+    def __init__(
+        self,
+        task: TaskId,
+        spec: TaskSpec,
+        sink: SinkTask,
+        services: PumpServices,
+        report: Callable[[State, str | None], None],
+        metrics: TaskMetrics,
+        subscription: Subscription,
+        paused: bool = False,
+    ) -> None:
+        super().__init__(task, spec, services, report, metrics, paused)
+        self._sink = sink
+        self._subscription = subscription
+        self._positions: dict[TopicPartition, int] = {}
+        self._batch_bytes = SMALLEST_BATCH_BYTES
+        self._started = False
+
+    async def begin(self) -> None:
+        self._positions = dict(self.services.topics.positions(self._subscription.group))
+        await self.call("start()", self._start)
+        self._started = True
+
+    def _start(self) -> None:
+        self._sink.configure(self.spec.task_target.settings)
+        self._sink.start()
+
+    async def step(self) -> bool:
+        mine = self._subscription.assigned(self.services.topics, self.task.task)
+        start = {at: self._position(at) for at in mine}
+        ranges = self.services.topics.ranges(start, MAX_BATCH_RECORDS, self._batch_bytes) if start else ()
+        if not ranges:
+            return False
+        began = asyncio.get_running_loop().time()
+        receipts = await self.dispatch(self._works(ranges))
+        await self._commit(ranges, receipts)
+        self._adapt(asyncio.get_running_loop().time() - began)
+        return True
+
+    def _position(self, at: TopicPartition) -> int | None:
+        """Where to go on; a partition without a position starts as ``auto.offset.reset`` says."""
+        if at in self._positions:
+            return self._positions[at]
+        if self._subscription.from_latest:
+            ends = self.services.topics.end_offsets(at.topic)
+            self._positions[at] = ends[at.partition]
+            return ends[at.partition]
+        return None
+
+    def _works(self, ranges: Sequence[Range]) -> list[SinkWork]:
+        topics = self.services.topics
+        reader, stager, counts = topics.reader(), topics.stager(), dict(topics.topics())
+        if self._sink.ordered:
+            state = topics.sink_state(self._subscription.group, self.task.task)
+            return [SinkWork(self.spec, ranges, reader, stager, state, counts)]
+        return [SinkWork(self.spec, [part], reader, stager, None, counts) for part in ranges]
+
+    async def _commit(self, ranges: Sequence[Range], receipts: Sequence[Receipt]) -> None:
+        dead = [staged for receipt in receipts for staged in receipt.dead_letters]
+        for line in (line for receipt in receipts for line in receipt.error_log):
+            log.error("%s", line)
+        if any(receipt.failure is not None for receipt in receipts):
+            if dead:
+                await self._write(SinkCommit(self._subscription.group, {}, self.task.task, staged=dead))
+            self.raise_failures(receipts)
+        positions: dict[TopicPartition, int] = {}
+        for part in ranges:
+            at = TopicPartition(part.topic, part.partition)
+            positions[at] = max(part.end, positions.get(at, 0))
+        state = receipts[-1].state
+        await self._write(SinkCommit(self._subscription.group, positions, self.task.task, state, dead))
+        self._positions.update(positions)
+        self.metrics.add(receipts)
+        for topic in {part.topic for part in ranges}:
+            self.services.use_topic(self.task, topic)
+
+    async def _write(self, commit: SinkCommit) -> None:
+        await asyncio.wrap_future(self.services.topics.commit_sink(commit))
+
+    def _adapt(self, seconds: float) -> None:
+        """Keep batches short enough that pause and stop are prompt, and long enough to be worth a job."""
+        if seconds > 2 * AIM_SECONDS:
+            self._batch_bytes = max(self._batch_bytes // 2, SMALLEST_BATCH_BYTES)
+        elif seconds < AIM_SECONDS:
+            self._batch_bytes = min(self._batch_bytes * 2, LARGEST_BATCH_BYTES)
+
+    def lag(self) -> Mapping[TopicPartition, int]:
+        """Records not yet put, for each assigned partition."""
+        lags: dict[TopicPartition, int] = {}
+        for at in self._subscription.assigned(self.services.topics, self.task.task):
+            ends = self.services.topics.end_offsets(at.topic)
+            lags[at] = max(0, ends[at.partition] - self._positions.get(at, 0))
+        return lags
+
+    def topics_changed(self, topics: set[str]) -> None:
+        """New records in some topics: wake up if one of them is ours."""
+        if any(self._subscription.wants(topic) for topic in topics):
+            self.wake()
+
+    def interrupt(self) -> None:
+        """A put in progress may already have happened: let it finish, the worker abandons it after its limit."""
+
+    def idle_seconds(self) -> None:
+        return None
+
+    async def end(self) -> None:
+        if self._started:
+            stopping = self.services.calls.run(f"{self.task}: stop()", self.services.stop_seconds, self._sink.stop)
+            await asyncio.wrap_future(stopping)

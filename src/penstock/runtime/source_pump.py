@@ -1,0 +1,134 @@
+"""The loop of a source task: plan from committed offsets, read on Spark, commit records and offsets together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.api.task import Plan, SourceOffset, SourceOffsets, SourcePartition, SourceTask
+from penstock.spark.splits import Receipt, SourceWork, TaskSpec
+from penstock.storage.offset_store import OffsetStore
+from penstock.topics.interface import SourceCommit, Staged
+
+from .metrics import TaskMetrics
+from .pump import Pump, PumpServices
+from .requests import State, TaskId
+
+log = logging.getLogger(__name__)
+
+SHORTEST_IDLE_SECONDS = 0.004
+LONGEST_IDLE_SECONDS = 0.5
+
+
+class CommittedOffsets(SourceOffsets):
+    """The offset store as one connector sees it."""
+
+    def __init__(self, store: OffsetStore, connector: str) -> None:
+        self._store = store
+        self._connector = connector
+
+    def get(self, partition: SourcePartition) -> SourceOffset | None:
+        return self._store.get(self._connector, partition)
+
+    def all(self) -> Sequence[tuple[SourcePartition, SourceOffset]]:
+        return self._store.all(self._connector)
+
+
+class SourcePump(Pump):
+    """Moves a source task's batches into topics."""
+
+    def __init__(
+        self,
+        task: TaskId,
+        spec: TaskSpec,
+        source: SourceTask,
+        services: PumpServices,
+        report: Callable[[State, str | None], None],
+        metrics: TaskMetrics,
+        topic_settings: Callable[[str], Mapping[str, str]],
+        paused: bool = False,
+    ) -> None:
+        super().__init__(task, spec, services, report, metrics, paused)
+        self._source = source
+        self._topic_settings = topic_settings
+        self._offsets = CommittedOffsets(services.offsets, task.connector)
+        self._tells_commits = type(source).committed is not SourceTask.committed
+        self._idle_for = SHORTEST_IDLE_SECONDS
+        self._started = False
+
+    async def begin(self) -> None:
+        await self.call("start()", lambda: self._start())
+        self._started = True
+
+    def _start(self) -> None:
+        self._source.configure(self.spec.task_target.settings)
+        self._source.start()
+
+    async def step(self) -> bool:
+        plan = await self.unless_aborted(self.services.planner.run(f"{self.task}: plan()", self._plan))
+        if plan is None or self._stopping:
+            self._idle_for = min(2 * self._idle_for, LONGEST_IDLE_SECONDS)
+            return False
+        self._idle_for = SHORTEST_IDLE_SECONDS
+        stager, counts = self.services.topics.stager(), dict(self.services.topics.topics())
+        works = [SourceWork(self.spec, split, stager, counts) for split in plan.splits]
+        receipts = await self.dispatch(works)
+        await self._commit(plan, receipts)
+        return True
+
+    def _plan(self) -> Plan | None:
+        return self._source.plan(self._offsets)
+
+    async def _commit(self, plan: Plan, receipts: Sequence[Receipt]) -> None:
+        dead = [staged for receipt in receipts for staged in receipt.dead_letters]
+        failed = any(receipt.failure is not None for receipt in receipts)
+        for line in (line for receipt in receipts for line in receipt.error_log):
+            log.error("%s", line)
+        if failed:
+            if dead:
+                await self._write(dead, ())
+            self.raise_failures(receipts)
+        staged = [part for receipt in receipts for part in receipt.staged]
+        offsets = latest_offsets(plan, receipts)
+        await self._write([*staged, *dead], offsets)
+        self.metrics.add(receipts)
+        for topic in {part.topic for part in staged}:
+            self.services.use_topic(self.task, topic)
+        if self._tells_commits:
+            await self._tell_committed(offsets)
+
+    async def _write(self, staged: Sequence[Staged], offsets: Sequence[tuple[Any, Any]]) -> None:
+        commit = SourceCommit(self.task.connector, staged, offsets, self._topic_settings)
+        await asyncio.wrap_future(self.services.topics.commit_source(commit))
+
+    async def _tell_committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:
+        try:
+            await self.call("committed()", lambda: self._source.committed(offsets))
+        except Exception:
+            log.exception("%s: committed() failed; the records are safe", self.task)
+
+    def resumed(self) -> None:
+        self._idle_for = SHORTEST_IDLE_SECONDS
+
+    def interrupt(self) -> None:
+        self.abandon()
+
+    def idle_seconds(self) -> float:
+        return self._idle_for
+
+    async def end(self) -> None:
+        if self._started:
+            stopping = self.services.calls.run(f"{self.task}: stop()", self.services.stop_seconds, self._source.stop)
+            await asyncio.wrap_future(stopping)
+
+
+def latest_offsets(plan: Plan, receipts: Sequence[Receipt]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """The plan's ends, overruled by what readers reported, one entry for each source partition."""
+    newest: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+    reported = (pair for receipt in receipts for pair in receipt.progress)
+    for partition, offset in [*plan.ends, *reported]:
+        newest[json.dumps(partition, sort_keys=True)] = (partition, offset)
+    return list(newest.values())

@@ -1,0 +1,353 @@
+"""The herder of one worker that is alone: every request decided and done in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+import penstock
+from penstock.api.errors import UnsupportedOperationError
+from penstock.topics.interface import TopicPartition
+
+from . import offsets as offset_rules
+from .calls import CallTimedOut
+from .herder import Herder
+from .logging import Loggers
+from .requests import (
+    BadRequest,
+    Conflict,
+    ConnectorInfo,
+    ConnectorStatus,
+    CreateRequest,
+    Forbidden,
+    Health,
+    LoggerLevel,
+    NotFound,
+    OffsetEntry,
+    RequestError,
+    RestartRequest,
+    TargetState,
+    TaskId,
+    TimedOut,
+    Validation,
+)
+from .restart import plan_restart
+from .services import Services
+from .worker import Worker
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+READY = "Worker has completed startup and is ready to handle requests."
+STARTING = "Worker is still starting up."
+
+
+class StandaloneHerder(Herder):
+    """State changes run on the runtime's loop, for one connector strictly in order; user code never does."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, services: Services, worker: Worker, loggers: Loggers) -> None:
+        self._loop = loop
+        self._services = services
+        self._worker = worker
+        self._loggers = loggers
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.ready = False
+
+    def connectors(self) -> Sequence[str]:
+        return self._services.configs.snapshot().connectors()
+
+    def connector_info(self, name: str) -> ConnectorInfo:
+        snapshot = self._services.configs.snapshot()
+        config = snapshot.connector_config(name)
+        if config is None:
+            raise NotFound(f"Connector {name} not found")
+        tasks = [TaskId(name, number) for number in range(len(snapshot.task_configs(name)))]
+        return ConnectorInfo(name, config, tasks, self._services.connector_type(config))
+
+    def connector_status(self, name: str) -> ConnectorStatus:
+        status = self._services.statuses.of(name)
+        if status is None:
+            raise NotFound(f"No status found for connector {name}")
+        return status
+
+    def task_status(self, name: str, task: int) -> Mapping[str, Any]:
+        status = self._services.statuses.of_task(TaskId(name, task))
+        if status is None:
+            raise NotFound(f"No status found for task {name}-{task}")
+        return status
+
+    def task_configs(self, name: str) -> Sequence[tuple[int, Mapping[str, str | None]]]:
+        snapshot = self._services.configs.snapshot()
+        if snapshot.connector_config(name) is None:
+            raise NotFound(f"Connector {name} not found")
+        return list(enumerate(snapshot.task_configs(name)))
+
+    def active_topics(self, name: str) -> Sequence[str]:
+        if not self._services.topic_tracking:
+            raise Forbidden("Topic tracking is disabled.")
+        return self._services.statuses.topics(name)
+
+    def reset_active_topics(self, name: str) -> Future[None]:
+        if not self._services.topic_tracking:
+            raise Forbidden("Topic tracking is disabled.")
+        if not self._services.topic_tracking_reset:
+            raise Forbidden("Topic tracking reset is disabled.")
+        return self._services.statuses.reset_topics(name)
+
+    def create_connector(self, request: CreateRequest) -> Future[ConnectorInfo]:
+        return self._submit(lambda: self._create(request))
+
+    def put_config(self, name: str, config: Mapping[str, str | None]) -> Future[tuple[bool, ConnectorInfo]]:
+        return self._submit(lambda: self._put(name, config))
+
+    def patch_config(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
+        return self._submit(lambda: self._patch(name, patch))
+
+    def delete_connector(self, name: str, include_offsets: bool = False) -> Future[None]:
+        return self._submit(lambda: self._delete(name, include_offsets))
+
+    def set_target_state(self, name: str, state: TargetState) -> Future[None]:
+        return self._submit(lambda: self._target(name, state))
+
+    def restart_connector(self, request: RestartRequest) -> Future[ConnectorStatus | None]:
+        return self._submit(lambda: self._restart(request))
+
+    def restart_task(self, name: str, task: int) -> Future[None]:
+        return self._submit(lambda: self._restart_task(name, task))
+
+    def offsets(self, name: str) -> Future[Sequence[OffsetEntry]]:
+        return self._submit(lambda: self._read_offsets(name))
+
+    def alter_offsets(self, name: str, offsets: Sequence[OffsetEntry] | None) -> Future[str]:
+        return self._submit(lambda: self._alter(name, offsets))
+
+    def reset_offsets(self, name: str) -> Future[str]:
+        return self._submit(lambda: self._reset(name))
+
+    def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:
+        return self._services.plugins.listing(connectors_only)
+
+    def plugin_config(self, plugin: str, version: str | None = None) -> Future[Sequence[Mapping[str, Any]]]:
+        return self._submit(
+            lambda: self._user_code(f"config of {plugin}", lambda: self._services.plugin_config(plugin, version))
+        )
+
+    def validate(self, plugin: str, config: Mapping[str, str | None]) -> Future[Validation]:
+        return self._submit(lambda: self._user_code("validate()", lambda: self._services.validate_for(plugin, config)))
+
+    def loggers(self) -> Mapping[str, LoggerLevel]:
+        return self._loggers.all()
+
+    def logger(self, name: str) -> LoggerLevel:
+        return self._loggers.get(name)
+
+    def set_logger(self, namespace: str, level: str, cluster: bool) -> Sequence[str]:
+        return self._loggers.set(namespace, level)
+
+    def health(self) -> Future[Health]:
+        return self._submit(self._health)
+
+    def server_info(self) -> Mapping[str, str]:
+        return {
+            "version": penstock.__version__,
+            "commit": self._services.commit,
+            "kafka_cluster_id": self._services.cluster_id,
+        }
+
+    async def _create(self, request: CreateRequest) -> ConnectorInfo:
+        config = await self._validated(request.config)
+        changes = offset_rules.require_entries(request.offsets) if request.offsets is not None else None
+        async with self._lock(request.name):
+            if self._config(request.name) is not None:
+                raise Conflict(f"Connector {request.name} already exists")
+            if changes is not None:
+                await self._write_offsets(request.name, config, changes)
+            await self._wait(self._services.configs.put_connector(request.name, config, request.initial_state))
+            self._worker.keep(request.name)
+            return ConnectorInfo(request.name, config, [], self._services.connector_type(config))
+
+    async def _put(self, name: str, config: Mapping[str, str | None]) -> tuple[bool, ConnectorInfo]:
+        validated = await self._validated(config)
+        async with self._lock(name):
+            created = self._config(name) is None
+            await self._wait(self._services.configs.put_connector(name, validated, None))
+            self._worker.keep(name)
+            return created, self.connector_info(name)
+
+    async def _patch(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
+        async with self._lock(name):
+            merged = dict(self._require(name, f"Connector {name} not found"))
+            for key, value in patch.items():
+                if value is None:
+                    merged.pop(key, None)
+                else:
+                    merged[key] = value
+            validated = await self._validated(merged)
+            await self._wait(self._services.configs.put_connector(name, validated, None))
+            self._worker.keep(name)
+            return self.connector_info(name)
+
+    async def _delete(self, name: str, include_offsets: bool) -> None:
+        async with self._lock(name):
+            config = self._require(name, f"Connector {name} not found")
+            if include_offsets:
+                await self._stop_for_good(name)
+                await self._forget_offsets(name, config)
+            await self._wait(self._services.configs.remove_connector(name))
+            self._worker.keep(name)
+
+    async def _stop_for_good(self, name: str) -> None:
+        """Offsets can only go when nothing runs that would write them again."""
+        await self._write_target(name, TargetState.STOPPED)
+        await self._worker.settled(name)
+
+    async def _target(self, name: str, state: TargetState) -> None:
+        async with self._lock(name):
+            self._require(name, f"Unknown connector {name}")
+            if self._services.configs.snapshot().target_state(name) is not state:
+                await self._write_target(name, state)
+
+    async def _write_target(self, name: str, state: TargetState) -> None:
+        configs = self._services.configs
+        stop = state is TargetState.STOPPED
+        await self._wait(configs.stop_connector(name) if stop else configs.put_target_state(name, state))
+        self._worker.keep(name)
+
+    async def _restart(self, request: RestartRequest) -> ConnectorStatus | None:
+        name = request.connector
+        async with self._lock(name):
+            self._require(name, f"Unknown connector: {name}")
+            if not request.only_failed and not request.include_tasks:
+                restarted = self._worker.restart(name, True, ())
+            else:
+                status = self._services.statuses.of(name)
+                if status is None:
+                    raise NotFound(f"Status for connector {name} not found")
+                await self._wait(self._services.configs.put_restart(name, request.only_failed, request.include_tasks))
+                plan = plan_restart(request, status)
+                if plan.restart_connector or plan.restart_tasks:
+                    done = self._worker.restart(name, plan.restart_connector, plan.restart_tasks)
+                    done.add_done_callback(_log_failed_restart)
+                return plan.status
+        await restarted
+        return None
+
+    async def _restart_task(self, name: str, task: int) -> None:
+        async with self._lock(name):
+            self._require(name, f"Unknown connector: {name}")
+            if not 0 <= task < len(self._services.configs.snapshot().task_configs(name)):
+                raise NotFound(f"Unknown task: {name}-{task}")
+            restarted = self._worker.restart(name, False, (task,))
+        await restarted
+
+    async def _read_offsets(self, name: str) -> Sequence[OffsetEntry]:
+        config = self._require(name, f"Connector {name} not found")
+        if self._services.connector_type(config) == "sink":
+            return offset_rules.sink_entries(self._services.topics.positions(self._services.group(config)))
+        return [OffsetEntry(partition, offset) for partition, offset in self._services.offsets.all(name)]
+
+    async def _alter(self, name: str, offsets: Sequence[OffsetEntry] | None) -> str:
+        entries = offset_rules.require_entries(offsets)
+        async with self._lock(name):
+            config = await self._stopped(name)
+            return offset_rules.done_message("altered", await self._write_offsets(name, config, entries))
+
+    async def _reset(self, name: str) -> str:
+        async with self._lock(name):
+            config = await self._stopped(name)
+            return offset_rules.done_message("reset", await self._forget_offsets(name, config))
+
+    async def _stopped(self, name: str) -> Mapping[str, str | None]:
+        """The checks of KIP-875, in its order, and the end of whatever was still stopping."""
+        config = self._require(name, f"Connector {name} not found")
+        snapshot = self._services.configs.snapshot()
+        offset_rules.require_stopped(name, snapshot.target_state(name), len(snapshot.task_configs(name)))
+        await self._worker.settled(name)
+        return config
+
+    async def _write_offsets(self, name: str, config: Mapping[str, str | None], entries: Sequence[OffsetEntry]) -> bool:
+        if self._services.connector_type(config) == "sink":
+            positions = offset_rules.sink_changes(entries)
+            checked = await self._ask_connector(name, config, positions)
+            await self._wait(self._services.topics.alter_positions(self._services.group(config), positions))
+        else:
+            changes = offset_rules.source_changes(entries)
+            self._services.offsets.check(changes)
+            checked = await self._ask_connector(name, config, changes)
+            await self._wait(self._services.offsets.put(name, changes))
+        return checked
+
+    async def _forget_offsets(self, name: str, config: Mapping[str, str | None]) -> bool:
+        if self._services.connector_type(config) == "sink":
+            group = self._services.group(config)
+            known: dict[TopicPartition, int | None] = dict.fromkeys(self._services.topics.positions(group))
+            checked = await self._ask_connector(name, config, known)
+            await self._wait(self._services.topics.delete_group(group))
+        else:
+            changes = [(partition, None) for partition, _ in self._services.offsets.all(name)]
+            checked = await self._ask_connector(name, config, changes)
+            if changes:
+                await self._wait(self._services.offsets.put(name, changes))
+        return checked
+
+    async def _ask_connector(self, name: str, config: Mapping[str, str | None], changes: Any) -> bool:
+        """The connector's own ``alter_offsets``: called before anything is written, may refuse."""
+        kind = self._services.connector_type(config)
+        try:
+            return bool(await self._user_code("alter_offsets()", lambda: self._services.alter_offsets(config, changes)))
+        except UnsupportedOperationError:
+            raise BadRequest(
+                f"Failed to modify offsets for connector {name} because it doesn't support external modification of "
+                "offsets"
+            ) from None
+        except TimedOut:
+            raise TimedOut(f"Timed out while calling the 'alterOffsets' method for {kind} connector {name}") from None
+        except RequestError:
+            raise
+        except Exception as error:
+            raise BadRequest(f"Failed to modify offsets for {kind} connector {name}: {error}") from error
+
+    async def _health(self) -> Health:
+        return Health("healthy", READY) if self.ready else Health("starting", STARTING, 503)
+
+    async def _validated(self, config: Mapping[str, str | None]) -> Mapping[str, str | None]:
+        """The config itself, if it is valid; ``BadRequest`` with every error otherwise."""
+        await self._user_code("validate()", lambda: self._services.check(config))
+        return config
+
+    async def _user_code(self, what: str, function: Callable[[], T]) -> T:
+        try:
+            return await asyncio.wrap_future(self._services.calls.run(what, self._services.call_seconds, function))
+        except CallTimedOut as late:
+            raise TimedOut(f"Request timed out. {late}") from late
+
+    def _config(self, name: str) -> Mapping[str, str | None] | None:
+        return self._services.configs.snapshot().connector_config(name)
+
+    def _require(self, name: str, otherwise: str) -> Mapping[str, str | None]:
+        config = self._config(name)
+        if config is None:
+            raise NotFound(otherwise)
+        return config
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        lock = self._locks.get(name)
+        if lock is None:
+            lock = self._locks[name] = asyncio.Lock()
+        return lock
+
+    async def _wait(self, future: Future[T]) -> T:
+        return await asyncio.wrap_future(future)
+
+    def _submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(work(), self._loop)
+
+
+def _log_failed_restart(done: asyncio.Future[None]) -> None:
+    if not done.cancelled() and done.exception() is not None:
+        log.warning("restart: %s", done.exception())

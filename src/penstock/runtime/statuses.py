@@ -1,0 +1,88 @@
+"""Statuses as this worker writes and shows them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from penstock.storage.status_store import StatusStore, TopicUse
+
+from .requests import ComponentStatus, ConnectorStatus, State, TaskId
+
+
+class Statuses:
+    """Puts the worker's name and plugin versions on every status, and reads them in the shapes of the API."""
+
+    def __init__(
+        self,
+        store: StatusStore,
+        worker_id: str,
+        version: Callable[[str], str | None],
+        kind: Callable[[str], str],
+    ) -> None:
+        self._store = store
+        self._worker_id = worker_id
+        self._version = version
+        self._kind = kind
+        self._used: set[tuple[str, str]] = set()
+
+    def connector(self, name: str, state: State, trace: str | None = None) -> Future[None]:
+        """Write a connector's state."""
+        return self._store.put_connector(name, self._status(name, state, trace))
+
+    def task(self, task: TaskId, state: State, trace: str | None = None) -> Future[None]:
+        """Write a task's state."""
+        return self._store.put_task(task.connector, task.task, self._status(task.connector, state, trace))
+
+    def forget_task(self, task: TaskId) -> Future[None]:
+        """The task is no more."""
+        return self.task(task, State.DESTROYED)
+
+    def forget_tasks(self, name: str, beyond: int = 0) -> Future[None]:
+        """The connector has no tasks with this number or above any more."""
+        return self._store.forget_tasks(name, beyond)
+
+    def forget(self, name: str) -> Future[None]:
+        """The connector is no more: its status, its tasks' and its topics go together."""
+        self._used = {used for used in self._used if used[0] != name}
+        return self._store.forget_connector(name)
+
+    def of(self, name: str) -> ConnectorStatus | None:
+        """The status of a connector and its tasks, if there is any."""
+        connector = self._store.connector(name)
+        if connector is None:
+            return None
+        return ConnectorStatus(name, connector, self._store.tasks(name), self._kind(name))
+
+    def of_task(self, task: TaskId) -> Mapping[str, Any] | None:
+        """The status of one task, in the shape of the API."""
+        status = self._store.task(task.connector, task.task)
+        if status is None:
+            return None
+        shown: dict[str, Any] = {"id": task.task, "state": status.state.value, "worker_id": status.worker_id}
+        if status.version is not None:
+            shown["version"] = status.version
+        if status.trace:
+            shown["trace"] = status.trace
+        return shown
+
+    def use_topic(self, task: TaskId, topic: str) -> None:
+        """Remember that a connector uses a topic; only the first time costs anything."""
+        if (task.connector, topic) not in self._used:
+            self._used.add((task.connector, topic))
+            if self._store.topic(task.connector, topic) is None:
+                self._store.put_topic(TopicUse(topic, task.connector, task.task, int(time.time() * 1000)))
+
+    def topics(self, name: str) -> Sequence[str]:
+        """The topics a connector has used."""
+        return [use.topic for use in self._store.topics(name)]
+
+    def reset_topics(self, name: str) -> Future[None]:
+        """Forget the topics of a connector; those still in use come back with their next batch."""
+        self._used = {used for used in self._used if used[0] != name}
+        return self._store.reset_topics(name)
+
+    def _status(self, name: str, state: State, trace: str | None) -> ComponentStatus:
+        return ComponentStatus(state, self._worker_id, trace, self._version(name))

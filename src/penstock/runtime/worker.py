@@ -1,0 +1,58 @@
+"""Owns what runs in this process: a keeper for each connector."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+
+from .keeper import ConnectorKeeper
+from .services import Services
+from .sink_pump import SinkPump
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Keepers by connector name. Everything here runs on the runtime's loop."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._keepers: dict[str, ConnectorKeeper] = {}
+
+    def keep(self, name: str) -> None:
+        """The connector was created, changed or removed: bring it to what the stores say."""
+        keeper = self._keepers.get(name)
+        if keeper is None:
+            keeper = self._keepers[name] = ConnectorKeeper(name, self._services)
+        keeper.poke()
+
+    def forget(self, name: str) -> None:
+        """A removed connector has come to its end."""
+        if self._services.configs.snapshot().connector_config(name) is None:
+            self._keepers.pop(name, None)
+
+    def restart(self, name: str, connector: bool, tasks: Sequence[int]) -> asyncio.Future[None]:
+        """Restart parts of a connector; the future ends when it was tried."""
+        return self._keepers[name].restart(connector, tasks)
+
+    async def settled(self, name: str) -> None:
+        """Wait until the connector is what the stores say."""
+        keeper = self._keepers.get(name)
+        if keeper is not None:
+            await keeper.settled()
+
+    def topics_changed(self, topics: set[str]) -> None:
+        """Wake the sinks that read these topics."""
+        for pump in self._sinks():
+            pump.topics_changed(topics)
+
+    async def stop(self) -> None:
+        """Stop every task and connector, side by side."""
+        await asyncio.gather(*(keeper.close() for keeper in list(self._keepers.values())))
+
+    def _sinks(self) -> Iterator[SinkPump]:
+        for keeper in self._keepers.values():
+            for runner in keeper.tasks.values():
+                if isinstance(runner.pump, SinkPump):
+                    yield runner.pump
