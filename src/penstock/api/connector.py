@@ -42,7 +42,10 @@ class Connector(ABC):
         return {}
 
     def start(self) -> None:  # noqa: B027
-        """Begin. Called before ``task_configs``, again after a pause or a stop. An exception makes the connector FAILED."""
+        """Begin. Called before ``task_configs``, and again after a pause or a stop.
+
+        An exception makes the connector FAILED.
+        """
 
     def stop(self) -> None:  # noqa: B027
         """End. Called on pause, stop, update, restart and deletion if the connector was started."""

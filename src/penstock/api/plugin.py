@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from .config import ConfigDef
 
 
-class Plugin(ABC):
+class Plugin(ABC):  # noqa: B024
     """Configured by its own keys, without prefix.
 
     ``java_class`` is the Kafka Connect class that this plugin stands for: configurations may name it, and

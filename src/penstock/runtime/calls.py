@@ -67,7 +67,7 @@ class UserCode:
         self._watchdog.start()
 
     def run(self, what: str, seconds: float | None, function: Callable[[], T]) -> Future[T]:
-        """Call ``function`` on a thread of the pool; ``what`` names it in errors. Without ``seconds`` there is no limit."""
+        """Call ``function`` on a thread of the pool; ``what`` names it in errors. ``seconds=None``: no limit."""
         call = _Call(what, function)
         with self._changed:
             if seconds is not None:

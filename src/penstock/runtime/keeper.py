@@ -1,4 +1,4 @@
-"""Keeps one connector as it is wanted: compares what runs with what the config store says, and acts on the difference."""
+"""Keeps one connector as it is wanted: compares what runs with what the config store says, and acts."""
 
 from __future__ import annotations
 

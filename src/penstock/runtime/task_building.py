@@ -28,9 +28,9 @@ def too_many_tasks(name: str, made: int, allowed: int) -> PluginError:
     """What a connector with ``tasks.max.enforce`` is told when it made too many task configs."""
     return PluginError(
         f"The connector {name} has generated {made} tasks, which is greater than {allowed}, the maximum number of "
-        "tasks it is configured to create. This behaviour should be considered a bug and is disallowed. If necessary, it can "
-        "be permitted by reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will "
-        "be removed in a future release of Kafka Connect."
+        "tasks it is configured to create. This behaviour should be considered a bug and is disallowed. If necessary, "
+        "it can be permitted by reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option "
+        "will be removed in a future release of Kafka Connect."
     )
 
 
