@@ -12,7 +12,7 @@ _COMPARED_AT_ONCE = 1 << 20
 
 
 def append(path: str, blocks: Iterator[Block], committed: int | None) -> int:
-    """Append blocks of bytes and return the length of the file up to which it is ours.
+    """Append blocks of bytes, wait until the disk has them, and return the length up to which the file is ours.
 
     ``committed`` is the length after the last append that counted. If the bytes after it are the beginning of what is
     to be appended now (or all of it and more of the same run), that part is already there and is not written again.
@@ -62,4 +62,5 @@ def _write_all(descriptor: int, blocks: Iterator[Block], size: int) -> int:
         view = memoryview(block)
         while view:
             view = view[os.write(descriptor, view) :]
+    os.fdatasync(descriptor)
     return os.fstat(descriptor).st_size

@@ -33,8 +33,8 @@ class FileStreamSinkTask(SinkTask):
     """Writes the text of each value and a line end.
 
     What a crash between writing and committing left at the end of the file is recognised by the next ``put`` and not
-    written again, as long as this task is the only writer. Lines are in the operating system's hands when ``put``
-    returns: they survive the end of the worker, not a loss of power in the following seconds.
+    written again, as long as this task is the only one of its connector. Lines are on disk when ``put`` returns, so
+    what is committed survives a loss of power.
     """
 
     java_class = "org.apache.kafka.connect.file.FileStreamSinkTask"
@@ -106,7 +106,7 @@ def _lines_of_records(records: Iterable[Record]) -> Iterator[Block]:
     remaining = iter(records)
     while chunk := list(islice(remaining, _RECORDS_A_WRITE)):
         lines = [java_text(record.value, record.value_schema) for record in chunk]
-        yield _joined(lines).encode("utf-8", "surrogatepass")
+        yield _joined(lines).encode("utf-8", "replace")
 
 
 def _lines_of_batches(batches: Iterable[Batch]) -> Iterator[Block]:
