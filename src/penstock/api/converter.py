@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .batch import Column
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 class Converter(Plugin):
     """Turns keys or values into bytes and back. Runs on executors, one object for keys and one for values."""
 
-    def configure_for(self, settings: dict[str, Any], is_key: bool) -> None:
-        """Called instead of ``configure`` by the runtime; the default ignores which side it is for."""
-        self.configure(settings)
+    def configure_for(self, settings: Mapping[str, Any], is_key: bool) -> None:
+        """Called instead of ``configure`` by the runtime; says which side it is for in ``converter.type``."""
+        self.configure({**settings, "converter.type": "key" if is_key else "value"})
 
     @abstractmethod
     def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
@@ -36,17 +37,23 @@ class Converter(Plugin):
         return None
 
     def decode(self, topic: str, data: pa.Array) -> Column | None:
-        """A binary array as a column, or ``None`` when it must go value by value (the default)."""
+        """A binary array as a column, or ``None`` when it must go value by value (the default).
+
+        Values and schemas must be the same as ``to_data`` gives for each of them.
+        """
         return None
 
 
 class HeaderConverter(Plugin):
-    """Turns header values into bytes and back. Runs on executors."""
+    """Turns header values into bytes and back. Runs on executors.
+
+    The runtime calls ``configure`` with ``converter.type`` set to ``header``.
+    """
 
     @abstractmethod
     def from_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        """A header value as bytes."""
+        """A header value as bytes. ``DataError`` makes it a record-level error."""
 
     @abstractmethod
     def to_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        """Header bytes as a schema (or ``None``) and a value."""
+        """Header bytes as a schema (or ``None``) and a value. ``DataError`` makes it a record-level error."""

@@ -167,8 +167,9 @@ class Schema:
 
     @cached_property
     def _hash(self) -> int:
-        names = tuple(f.name for f in self.fields)
-        return hash((self.type.value, self.optional, self.name, self.version, names, self.key_schema, self.value_schema))
+        members = tuple(f.name for f in self.fields)
+        inner = (self.key_schema, self.value_schema)
+        return hash((self.type.value, self.optional, self.name, self.version, members, inner))
 
     def __hash__(self) -> int:
         return self._hash

@@ -1,0 +1,108 @@
+"""Whole columns of strings as JSON and back, with vectorised kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...api.batch import Column
+from ...api.record import Schema, SchemaType
+from .encoding import quote
+
+_QUOTE, _BACKSLASH = 0x22, 0x5C
+_FIRST_PRINTABLE, _FIRST_BEYOND_BASIC_PLANE = 0x20, 0xF0
+_ESCAPED_ALONE = r"[\x00-\x1f\x{10000}-\x{10ffff}]"
+
+
+def is_string_schema(schema: Schema | None) -> bool:
+    """Whether values of the schema are just strings."""
+    return schema is not None and schema.type is SchemaType.STRING and schema.name is None
+
+
+def is_plain_string(column: Column) -> bool:
+    """Whether the column holds strings and its schema, if it has one, says so."""
+    kind = column.array.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return is_text and (column.schema is None or is_string_schema(column.schema))
+
+
+def encode_strings(array: pa.Array, prefix: str, suffix: str, nulls: str | None) -> pa.Array:
+    """Each string quoted, between prefix and suffix; ``nulls`` is written for null, which otherwise stays null."""
+    text_type = array.type
+    content = _content(array)
+    low, high = content.low, content.high
+    escaped = array
+    if content.has(_BACKSLASH):
+        escaped = pc.replace_substring(escaped, "\\", "\\\\")
+    if content.has(_QUOTE):
+        escaped = pc.replace_substring(escaped, '"', '\\"')
+    opening, closing = pa.scalar(f'{prefix}"', text_type), pa.scalar(f'"{suffix}', text_type)
+    joined = pc.binary_join_element_wise(opening, escaped, closing, pa.scalar("", text_type))
+    if low < _FIRST_PRINTABLE or high >= _FIRST_BEYOND_BASIC_PLANE:
+        odd = pc.fill_null(pc.match_substring_regex(array, _ESCAPED_ALONE), False)
+        one_by_one = [f"{prefix}{quote(text)}{suffix}" for text in array.filter(odd).to_pylist()]
+        joined = pc.replace_with_mask(joined, odd, pa.array(one_by_one, text_type))
+    if nulls is not None:
+        joined = joined.fill_null(nulls)
+    return joined.cast(pa.large_binary() if pa.types.is_large_string(text_type) else pa.binary())
+
+
+def decode_strings(data: pa.Array, prefix: str, suffix: str) -> pa.Array | None:
+    """The strings between prefix and suffix, or ``None`` when a value is anything but a simple JSON string there."""
+    opening, closing = f'{prefix}"'.encode(), f'"{suffix}'.encode()
+    content = _content(data)
+    filled = len(data) - data.null_count
+    if content.low < _FIRST_PRINTABLE or content.count(_BACKSLASH) != prefix.count("\\") * filled:
+        return None
+    if content.count(_QUOTE) != (opening.count(b'"') + closing.count(b'"')) * filled:
+        return None
+    framed = pc.and_(pc.starts_with(data, opening), pc.ends_with(data, closing))
+    if not pc.all(framed, min_count=0).as_py():
+        return None
+    inner = pc.binary_slice(data, len(opening), -len(closing))
+    try:
+        return inner.cast(pa.large_string() if pa.types.is_large_binary(data.type) else pa.string())
+    except pa.ArrowInvalid:
+        return None
+
+
+def string_prefix(data: pa.Array) -> str | None:
+    """What stands before the string of the first value in an envelope, if it is one that ends with its payload."""
+    first = data[0].as_py() if len(data) else None
+    if first is None or data.null_count:
+        return None
+    head, found, _ = first.partition(b'"payload":"')
+    try:
+        return f'{head.decode()}"payload":' if found else None
+    except UnicodeDecodeError:
+        return None
+
+
+class _Content:
+    """The bytes of all values of an array, looked at as one array of numbers."""
+
+    def __init__(self, values: pa.Array) -> None:
+        self._bytes = values
+        bounds = pc.min_max(values).as_py() if len(values) else {"min": None, "max": None}
+        self.low: int = _FIRST_PRINTABLE if bounds["min"] is None else bounds["min"]
+        self.high: int = 0 if bounds["max"] is None else bounds["max"]
+
+    def has(self, byte: int) -> bool:
+        return self.low <= byte <= self.high and pc.index(self._bytes, pa.scalar(byte, pa.uint8())).as_py() >= 0
+
+    def count(self, byte: int) -> int:
+        found: Any = pc.sum(pc.equal(self._bytes, pa.scalar(byte, pa.uint8()))).as_py()
+        return found or 0
+
+
+def _content(array: pa.Array) -> _Content:
+    """Only what lies between the first and the last offset, so that slices cost what they hold."""
+    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    offset_type = pa.int64() if wide else pa.int32()
+    offsets = pa.Array.from_buffers(offset_type, array.offset + len(array) + 1, [None, array.buffers()[1]])
+    if not len(array):
+        return _Content(pa.array([], pa.uint8()))
+    start, end = offsets[array.offset].as_py(), offsets[array.offset + len(array)].as_py()
+    return _Content(pa.Array.from_buffers(pa.uint8(), end, [None, array.buffers()[2]]).slice(start))

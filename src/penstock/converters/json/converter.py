@@ -1,0 +1,201 @@
+"""The converter itself: settings, envelopes, caches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...api.batch import Column
+from ...api.config import ConfigDef, ConfigKey, Importance, Type, Width, one_of_ignoring_case
+from ...api.errors import DataError
+from ...api.record import Schema
+from ..common import CONVERTER_TYPE, ValueAndHeaderConverter
+from .decoding import Read, reader_for
+from .encoding import Style, Write, plain_text, writer_for
+from .lenient import MAX_DEPTH
+from .reader import MISSING, JsonError, read_envelope, read_exact, read_plain, with_room
+from .schemas import schema_from_node, schema_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_UNREADABLE = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+_UNWRITABLE = "Converting Kafka Connect data to byte[] failed due to serialization error: "
+_NO_ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields.'
+    " If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
+)
+_ENVELOPE = {"schema", "payload"}
+
+_CONFIG = ConfigDef(
+    CONVERTER_TYPE,
+    ConfigKey(
+        "schemas.enable",
+        Type.BOOLEAN,
+        True,
+        Importance.HIGH,
+        "Include schemas within each of the serialized values and keys.",
+        group="Schemas",
+        order=0,
+        width=Width.MEDIUM,
+        display_name="Enable Schemas",
+    ),
+    ConfigKey(
+        "schemas.cache.size",
+        Type.INT,
+        1000,
+        Importance.HIGH,
+        "The maximum number of schemas that can be cached in this converter instance.",
+        group="Schemas",
+        order=1,
+        width=Width.MEDIUM,
+        display_name="Schema Cache Size",
+    ),
+    ConfigKey(
+        "decimal.format",
+        Type.STRING,
+        "BASE64",
+        Importance.LOW,
+        "Controls which format this converter will serialize decimals in."
+        " This value is case insensitive and can be either 'BASE64' (default) or 'NUMERIC'",
+        one_of_ignoring_case("BASE64", "NUMERIC"),
+        group="Serialization",
+        order=0,
+        width=Width.MEDIUM,
+        display_name="Decimal Format",
+    ),
+    ConfigKey(
+        "replace.null.with.default",
+        Type.BOOLEAN,
+        True,
+        Importance.LOW,
+        "Whether to replace fields that have a default value and that are null to the default value."
+        " When set to true, the default value is used, otherwise null is used.",
+        group="Serialization",
+        order=1,
+        width=Width.MEDIUM,
+        display_name="Replace null with default",
+    ),
+)
+
+
+class JsonConverter(ValueAndHeaderConverter):
+    """JSON values, by default in an envelope of ``schema`` and ``payload``."""
+
+    java_class: ClassVar[str] = "org.apache.kafka.connect.json.JsonConverter"
+    config: ClassVar[ConfigDef] = _CONFIG
+
+    def __init__(self) -> None:
+        self.configure({})
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        parsed = self.config.parse({"converter.type": "value", **settings})
+        self._with_schemas: bool = parsed["schemas.enable"]
+        self._style = Style(parsed["decimal.format"].upper() == "NUMERIC", parsed["replace.null.with.default"])
+        self._cache_size = max(parsed["schemas.cache.size"], 1)
+        self._writers: dict[Schema, tuple[str, Write]] = {}
+        self._readers: dict[bytes, tuple[Schema | None, Read]] = {}
+
+    def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is None and value is None:
+            return None
+        prefix, write = self._writer(schema)
+        payload = with_room(lambda: write(value))
+        text = f"{prefix}{payload}}}" if self._with_schemas else payload
+        if len(text) > 2 * MAX_DEPTH and _depth(text) > MAX_DEPTH:
+            raise DataError(_UNWRITABLE)
+        return text.encode("utf-8")
+
+    def to_data(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        if data is None:
+            return None, None
+        try:
+            return with_room(lambda: self._read_envelope(data) if self._with_schemas else self._read_plain(data))
+        except JsonError as error:
+            raise DataError(_UNREADABLE) from error
+
+    def encode(self, topic: str, column: Column) -> pa.Array | None:
+        from .columns import encode_strings, is_plain_string
+
+        if not is_plain_string(column):
+            return None
+        nulls: str | None = None
+        if column.array.null_count and column.schema is not None:
+            nulls = (self.from_data(topic, column.schema, None) or b"").decode()
+        prefix = self._writer(column.schema)[0] if self._with_schemas else ""
+        return encode_strings(column.array, prefix, "}" if prefix else "", nulls)
+
+    def decode(self, topic: str, data: pa.Array) -> Column | None:
+        from .columns import decode_strings, is_string_schema, string_prefix
+
+        if not self._with_schemas:
+            strings = decode_strings(data, "", "")
+            return None if strings is None else Column(strings)
+        prefix = string_prefix(data)
+        if prefix is None:
+            return None
+        schema, _ = self.to_data(topic, f'{prefix}""}}'.encode())
+        strings = decode_strings(data, prefix, "}") if is_string_schema(schema) else None
+        return None if strings is None else Column(strings, schema)
+
+    def _writer(self, schema: Schema | None) -> tuple[str, Write]:
+        if schema is None:
+            return '{"schema":null,"payload":', plain_text
+        found = self._writers.get(schema)
+        if found is None:
+            prefix = f'{{"schema":{schema_text(schema, self._style)},"payload":' if self._with_schemas else ""
+            found = prefix, writer_for(schema, self._style)
+            _remember(self._writers, schema, found, self._cache_size)
+        return found
+
+    def _read_plain(self, data: bytes) -> tuple[None, Any]:
+        value = read_plain(data)
+        return None, None if value is MISSING else value
+
+    def _read_envelope(self, data: bytes) -> tuple[Schema | None, Any]:
+        members = read_envelope(data)
+        if members is None:
+            node = read_exact(data)
+            _check_envelope(node)
+            schema = schema_from_node(node["schema"], self._style.replace_null)
+            return schema, reader_for(schema, self._style.replace_null)(node["payload"])
+        _check_envelope(members)
+        schema, read = self._reader(bytes(members["schema"]))
+        return schema, read(read_exact(bytes(members["payload"])))
+
+    def _reader(self, schema_json: bytes) -> tuple[Schema | None, Read]:
+        found = self._readers.get(schema_json)
+        if found is None:
+            schema = schema_from_node(read_exact(schema_json), self._style.replace_null)
+            found = schema, reader_for(schema, self._style.replace_null)
+            _remember(self._readers, schema_json, found, self._cache_size)
+        return found
+
+
+def _check_envelope(node: Any) -> None:
+    if not isinstance(node, dict) or node.keys() != _ENVELOPE:
+        raise DataError(_NO_ENVELOPE)
+
+
+def _remember(cache: dict[Any, Any], key: Any, value: Any, limit: int) -> None:
+    if len(cache) >= limit:
+        cache.pop(next(iter(cache)))
+    cache[key] = value
+
+
+def _depth(text: str) -> int:
+    """How deep the JSON text is nested."""
+    deepest = depth = 0
+    in_string = escaped = False
+    for character in text if text.count("[") + text.count("{") > MAX_DEPTH else "":
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            in_string = True
+        elif character in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in "]}":
+            depth -= 1
+    return deepest
