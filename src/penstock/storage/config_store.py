@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -12,6 +13,8 @@ from .config_records import Config, Restart, SessionKey
 from .config_snapshot import ConfigSnapshot
 from .log import Log, LogRecord
 from .states import TargetState
+
+logger = logging.getLogger(__name__)
 
 HISTORY = 10_000
 """How many replaced records a log that compacts at once should keep for this store (see ``SqliteLog``): a task commit
@@ -62,7 +65,8 @@ class ConfigStore:
 
         A crash may have come between the request and the restart. Listeners are not told of them.
         """
-        return list(self._pending)
+        with self._lock:
+            return [restart for restart in self._pending if self._reader.restarts.get(restart.connector) is restart]
 
     def put_connector(self, name: str, config: Config, target_state: TargetState | None = None) -> Future[None]:
         """Create or replace a connector, with its target state when one is given."""
@@ -119,4 +123,7 @@ class ConfigStore:
             return
         for notice in filter(None, notices):
             for listener in self._listeners:
-                notice(listener)
+                try:
+                    notice(listener)
+                except Exception:
+                    logger.exception("A listener failed on a change of the configuration")

@@ -32,8 +32,8 @@ class TopicPartition(NamedTuple):
 class Staged:
     """Records an executor has written but nobody has committed: picklable, part of a receipt.
 
-    Either ``path`` names a staged file under the home's folder, or ``blob`` carries the records as an
-    Arrow IPC stream.
+    Either ``path`` names a file that the home's stager wrote, or ``blob`` carries the records; both in a form that
+    only the home reads. ``size`` counts the bytes of the records in memory, ``max_timestamp`` is milliseconds.
     """
 
     topic: str

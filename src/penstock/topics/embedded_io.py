@@ -1,0 +1,80 @@
+"""The executor side of the embedded topics: staging records, reading ranges."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.storage.faults import reach
+
+from .errors import TopicError
+from .folders import SUFFIX, TopicFolders
+from .interface import Range, RangeReader, Staged, Stager, TopicPartition
+from .segments import INLINE_BYTES, Piece, conform, new_file, read_blob, read_file, runs, to_blob, write_rows
+
+
+@dataclass(frozen=True)
+class EmbeddedStager(Stager):
+    """Few records travel in the receipt, many go to a file under ``staged/``.
+
+    ``epoch`` begins the names of the files, so that those of a dead worker can be told from ours.
+    """
+
+    folders: TopicFolders
+    epoch: str
+    inline_bytes: int = INLINE_BYTES
+
+    def write(self, partition: TopicPartition, table: pa.Table) -> Staged:
+        table = conform(table)
+        newest = pc.max(table.column("timestamp")).as_py()
+        if newest is None:
+            newest = time.time_ns() // 1_000_000
+        blob = path = None
+        if table.nbytes <= self.inline_bytes:
+            blob = to_blob(table)
+        else:
+            path = self._write_file(table)
+        return Staged(*partition, table.num_rows, table.nbytes, newest, path, blob)
+
+    def _write_file(self, table: pa.Table) -> str:
+        name = f"{self.epoch}-{uuid.uuid4().hex}{SUFFIX}"
+        with new_file(self.folders.staged / name) as writer:
+            reach("staging-file")
+            write_rows(writer, table)
+        reach("staged-file")
+        return name
+
+
+@dataclass(frozen=True)
+class EmbeddedReader(RangeReader):
+    """Reads the files of a range where they are now; small pieces came with the range."""
+
+    folders: TopicFolders
+
+    def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
+        return [chunk for piece in rows.pieces for chunk in runs(piece, self.read_piece(rows, piece))]
+
+    def read_piece(self, rows: Range, piece: Piece) -> pa.Table:
+        """The rows of one piece, with their offsets when they are explicit."""
+        if piece.blob is not None:
+            return read_blob(piece.blob, piece)
+        segment = piece.segment
+        assert segment.file is not None
+        for _ in range(3):
+            path = self.folders.find(rows.topic, rows.partition, segment.start, segment.file)
+            if path is None:
+                break
+            try:
+                return read_file(path, piece)
+            except FileNotFoundError:
+                continue
+        wanted = self.folders.committed(rows.topic, rows.partition, segment.start, segment.file)
+        raise TopicError(
+            f"The file {wanted} with the offsets {segment.start} to {segment.end - 1} of topic '{rows.topic}' is gone. "
+            f"Restore it from a backup, or move the consumer past it by altering its offsets."
+        )

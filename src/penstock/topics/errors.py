@@ -1,0 +1,21 @@
+"""What can go wrong with a topic, said so that a user knows the way out."""
+
+from __future__ import annotations
+
+
+class TopicError(Exception):
+    """A topic could not be made, written or read. The text is for the user."""
+
+
+class UnknownTopic(TopicError):
+    """There is no such topic."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"There is no topic '{topic}'.")
+
+
+class TopicExists(TopicError):
+    """A topic of this name is there already."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"Topic '{topic}' already exists.")
