@@ -29,8 +29,8 @@ def too_many_tasks(name: str, made: int, allowed: int) -> PluginError:
     return PluginError(
         f"The connector {name} has generated {made} tasks, which is greater than {allowed}, the maximum number of "
         "tasks it is configured to create. This behaviour should be considered a bug and is disallowed. If necessary, "
-        "it can be permitted by reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option "
-        "will be removed in a future release of Kafka Connect."
+        "it can be permitted by reconfiguring the connector with 'tasks.max.enforce' set to false; however, this "
+        "option will be removed in a future release of Kafka Connect."
     )
 
 
