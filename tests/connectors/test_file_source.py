@@ -47,6 +47,7 @@ class Reader:
         if commit:
             for partition, offset in plan.ends:
                 self.offsets.known[partition["filename"]] = offset
+            self.task.committed(plan.ends)
         return lines
 
     @property
@@ -133,6 +134,61 @@ def test_a_truncated_file_is_read_from_its_beginning(file: Path) -> None:
     file.write_bytes(b"new\n")
     assert reader.batch() == ["new"]
     assert reader.position == 4
+
+
+def test_a_truncated_file_is_read_from_its_beginning_after_a_restart_too(file: Path) -> None:
+    file.write_bytes(b"one\ntwo\n")
+    reader = Reader(file)
+    reader.batch()
+    file.write_bytes(b"new\n")
+    reader.task = reader.fresh()
+    assert reader.batch() == ["new"]
+
+
+def test_a_truncated_empty_file_warns_once(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file.write_bytes(b"one\n")
+    reader = Reader(file)
+    reader.batch()
+    file.write_bytes(b"")
+    assert [reader.batch() for _ in range(3)] == [None, None, None]
+    assert len(caplog.messages) == 1
+
+
+def test_a_file_overwritten_with_something_longer_is_read_from_its_beginning(file: Path) -> None:
+    file.write_bytes(b"one\n")
+    reader = Reader(file)
+    reader.batch()
+    file.write_bytes(b"another\nstory\n")
+    assert reader.batch(commit=False) == ["another", "story"]
+    assert reader.batch() == ["another", "story"]
+    assert reader.batch() is None
+    with file.open("ab") as out:
+        out.write(b"more\n")
+    assert reader.batch() == ["more"]
+
+
+def test_a_rotated_file_is_read_to_its_end_before_the_new_one(file: Path) -> None:
+    file.write_bytes(b"one\n")
+    reader = Reader(file)
+    reader.batch()
+    with file.open("ab") as out:
+        out.write(b"two\nno end")
+    file.rename(file.with_suffix(".1"))
+    file.write_bytes(b"fresh start of another file\n")
+    assert reader.batch() == ["two"]
+    assert reader.batch() == ["no end"]
+    assert reader.batch() == ["fresh start of another file"]
+    assert reader.batch() is None
+
+
+def test_a_file_saved_by_an_editor_is_read_on(file: Path) -> None:
+    file.write_bytes(b"one\ntwo\n")
+    reader = Reader(file)
+    reader.batch()
+    saved = file.with_suffix(".swp")
+    saved.write_bytes(b"one\ntwo\nthree\n")
+    saved.replace(file)
+    assert reader.batch() == ["three"]
 
 
 def test_a_file_that_shrinks_under_the_reader_is_tried_again(file: Path) -> None:

@@ -184,8 +184,9 @@ def test_log_lines_show_the_consumed_record() -> None:
     where = topics.store("t", values("bad"), first=3)
     receipt = put_all(topics, [where], spec_for(Keeping, value_converter=here(RowsOnly), errors=policy))
     assert receipt.error_log[0].splitlines()[0] == (
-        f"Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class '{RowsOnly.__module__}.RowsOnly', "
-        "where consumed record is {topic='t', partition=0, offset=3, timestamp=1700000000000, timestampType=CreateTime}."
+        "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class "
+        f"'{RowsOnly.__module__}.RowsOnly', where consumed record is "
+        "{topic='t', partition=0, offset=3, timestamp=1700000000000, timestampType=CreateTime}."
     )
 
 

@@ -177,7 +177,8 @@ def test_error_log_lines_name_task_stage_and_class() -> None:
     (line,) = receipt.error_log
     name = f"{FailOnBad.__module__}.FailOnBad"
     assert line.startswith(
-        f"Error encountered in task c-0. Executing stage 'TRANSFORMATION' with class '{name}', where source record is = "
+        f"Error encountered in task c-0. Executing stage 'TRANSFORMATION' with class '{name}', "
+        "where source record is = "
     )
     assert "value='bad'" in line.splitlines()[0]
 

@@ -6,8 +6,9 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import BinaryIO
 
 from penstock.api import (
     Batch,
@@ -31,6 +32,7 @@ from penstock.api import (
 )
 from penstock.api.record import STRING
 
+from .following import Follower, Piece
 from .lines import last_line_end, next_line_start, read_range, split_lines
 
 log = logging.getLogger(__name__)
@@ -43,11 +45,31 @@ LARGEST_SPLIT = 32 << 20
 AIM_SECONDS = 0.15
 
 
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """A state of the file in which no complete line was found after a position."""
+
+    inode: int = 0
+    position: int = 0
+    size: int = 0
+    changed: int = 0
+
+    @classmethod
+    def of(cls, file: BinaryIO, position: int) -> _Searched:
+        status = os.fstat(file.fileno())
+        return cls(status.st_ino, position, status.st_size, status.st_mtime_ns)
+
+    def grew_into(self, now: _Searched) -> bool:
+        """Whether ``now`` looks like this state with something appended."""
+        return (self.inode, self.position) == (now.inode, now.position) and 0 < self.size < now.size
+
+
 class FileStreamSourceTask(SourceTask):
     """Cuts what was added to the file into byte ranges at line ends; executors turn them into columns of lines.
 
-    The file is found by its name at each batch. A line without its end waits. A file that does not exist is waited for.
-    A file that became shorter than the committed position is read from its beginning.
+    The file is found by its name at each batch; :class:`Follower` tells what happens when it is truncated or replaced
+    while the task runs. After a restart only its length can tell: a file shorter than the committed position is read
+    from its beginning. A line without its end waits. A file that does not exist is waited for.
     """
 
     java_class = "org.apache.kafka.connect.file.FileStreamSourceTask"
@@ -57,8 +79,9 @@ class FileStreamSourceTask(SourceTask):
         self._file = config.get("file") or ""
         self._topic = config["topic"]
         self._partition = {FILENAME: self._file}
+        self._follower = Follower(self._file)
         self._missing = False
-        self._searched = (0, 0)
+        self._no_line_in = _Searched()
         self._split_bytes = SMALLEST_SPLIT
         self._planned = (-1, 0.0)
 
@@ -73,30 +96,40 @@ class FileStreamSourceTask(SourceTask):
         try:
             with open(self._file, "rb", buffering=0) as file:
                 self._missing = False
-                return self._plan_file(file, offsets)
+                return self._plan_next(file, self._position(offsets))
         except FileNotFoundError:
             if not self._missing:
                 log.warning("Couldn't find file %s for FileStreamSourceTask, waiting for it to be created", self._file)
             self._missing = True
             return None
 
-    def _plan_file(self, file: Any, offsets: SourceOffsets) -> Plan | None:
-        start = self._position(offsets)
-        self._adapt(start)
-        size = os.fstat(file.fileno()).st_size
-        if size < start:
-            if self._searched != (start, size):
-                log.warning(
-                    "File %s has %d bytes, less than the %d already read: it was truncated or replaced and is read "
-                    "from the beginning", self._file, size, start,
-                )  # fmt: skip
-                self._searched = (start, size)
-            start = 0
-        end = self._complete_until(file, start, size)
-        if end is None:
+    def committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:
+        self._follower.committed()
+
+    def _plan_next(self, file: BinaryIO, position: int) -> Plan | None:
+        self._adapt(position)
+        if self._no_line_in == _Searched.of(file, position):
             return None
-        edges = self._edges(file, start, end)
-        splits = [Split({"file": self._file, "start": first, "end": last}) for first, last in pairwise(edges)]
+        piece = self._follower.next_piece(file, position)
+        if piece.path == self._file:
+            end = self._complete_until(file, piece.start, position)
+            return None if end is None else self._plan_piece(file, piece, end)
+        with open(piece.path, "rb", buffering=0) as moved:
+            size = os.fstat(moved.fileno()).st_size
+            return self._plan_piece(moved, piece, last_line_end(moved, piece.start, size) or size)
+
+    def _complete_until(self, file: BinaryIO, start: int, position: int) -> int | None:
+        """Where the last complete line ends, looking only at bytes that were not looked at before."""
+        now = _Searched.of(file, position)
+        known = self._no_line_in
+        looked_at = known.size - 1 if known.grew_into(now) and start == position else 0
+        end = last_line_end(file, max(start, looked_at), now.size)
+        self._no_line_in = now if end is None else _Searched()
+        return end
+
+    def _plan_piece(self, file: BinaryIO, piece: Piece, end: int) -> Plan:
+        edges = self._edges(file, piece.start, end)
+        splits = [Split({"file": piece.path, "start": first, "end": last}) for first, last in pairwise(edges)]
         self._planned = (edges[-1], time.monotonic())
         return Plan(splits, [(self._partition, {POSITION: edges[-1]})])
 
@@ -112,17 +145,7 @@ class FileStreamSourceTask(SourceTask):
             )
         return position
 
-    def _complete_until(self, file: Any, start: int, size: int) -> int | None:
-        """Where the last complete line ends, looking only at bytes that were not looked at before."""
-        known_start, known_size = self._searched
-        seen = known_size - 1 if known_start == start and known_size <= size else 0
-        if size in (start, known_size) and known_start == start:
-            return None
-        end = last_line_end(file, max(start, seen), size)
-        self._searched = (start, size) if end is None else (0, 0)
-        return end
-
-    def _edges(self, file: Any, start: int, end: int) -> list[int]:
+    def _edges(self, file: BinaryIO, start: int, end: int) -> list[int]:
         """Line starts that cut the next batch into splits of about equal size, one for each core."""
         cores = os.cpu_count() or 1
         wanted = min(end - start, cores * self._split_bytes)
