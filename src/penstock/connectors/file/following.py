@@ -31,19 +31,18 @@ class Follower:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._inode: int | None = None
-        self._head = b""
-        self._starts_over = False
+        self._known: _Identity | None = None
+        self._planned: _Identity | None = None
         self._warned_of: tuple[int, int] | None = None
 
     def next_piece(self, file: BinaryIO, position: int) -> Piece:
         """What comes after ``position`` of the file that was read so far; ``file`` is the one under its name now."""
         status = os.fstat(file.fileno())
-        self._starts_over = False
-        if self._is_same(file, status.st_size, position):
-            self._inode = status.st_ino
-            self._head = _head_of(file, position)
-            return Piece(self._path, position)
+        if status.st_size >= position:
+            if self._known is None:
+                self._known = _Identity.of(file, position)
+            if self._known.begins(file):
+                return Piece(self._path, position)
         rest = self._moved_away(status.st_ino, position)
         if rest is not None:
             return Piece(rest, position, closed=True)
@@ -52,29 +51,41 @@ class Follower:
                 "File %s was truncated or replaced after %d bytes; it is read from the beginning", self._path, position
             )
             self._warned_of = (status.st_ino, position)
-        self._starts_over = True
         return Piece(self._path, 0)
 
-    def committed(self) -> None:
-        """The last piece was committed: from now on positions are positions in it."""
-        if self._starts_over:
-            self._inode, self._head, self._starts_over = None, b"", False
+    def planned(self, file: BinaryIO, end: int) -> None:
+        """A piece of ``file`` up to ``end`` is going to be read."""
+        self._planned = _Identity.of(file, end)
 
-    def _is_same(self, file: BinaryIO, size: int, position: int) -> bool:
-        return size >= position and _head_of(file, len(self._head)) == self._head
+    def committed(self) -> None:
+        """The planned piece was committed: positions are positions in its file now."""
+        self._known = self._planned or self._known
 
     def _moved_away(self, inode: int, position: int) -> str | None:
         """The old file under its new name, if it is near and holds more than was read."""
-        if inode == self._inode:
+        known = self._known
+        if known is None or inode == known.inode:
             return None
         with os.scandir(os.path.dirname(self._path) or ".") as entries:
-            near = [entry.path for entry in entries if entry.inode() == self._inode and entry.is_file()]
+            near = [entry.path for entry in entries if entry.inode() == known.inode and entry.is_file()]
         for path in near:
             with open(path, "rb", buffering=0) as file:
-                if os.fstat(file.fileno()).st_size > position and self._is_same(file, position, position):
+                if os.fstat(file.fileno()).st_size > position and known.begins(file):
                     return path
         return None
 
 
-def _head_of(file: BinaryIO, position: int) -> bytes:
-    return os.pread(file.fileno(), min(position, HEAD_BYTES), 0)
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """What tells one file from another: its inode and the first bytes that were read."""
+
+    inode: int
+    head: bytes
+
+    @classmethod
+    def of(cls, file: BinaryIO, position: int) -> _Identity:
+        head = os.pread(file.fileno(), min(position, HEAD_BYTES), 0)
+        return cls(os.fstat(file.fileno()).st_ino, head)
+
+    def begins(self, file: BinaryIO) -> bool:
+        return os.pread(file.fileno(), len(self.head), 0) == self.head

@@ -129,6 +129,7 @@ class FileStreamSourceTask(SourceTask):
 
     def _plan_piece(self, file: BinaryIO, piece: Piece, end: int) -> Plan:
         edges = self._edges(file, piece.start, end)
+        self._follower.planned(file, edges[-1])
         splits = [Split({"file": piece.path, "start": first, "end": last}) for first, last in pairwise(edges)]
         self._planned = (edges[-1], time.monotonic())
         return Plan(splits, [(self._partition, {POSITION: edges[-1]})])
