@@ -1,0 +1,93 @@
+"""Numbers as Java reads and narrows them. What Java answers with a NumberFormatException is a ``ValueError`` here."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import Any
+
+from penstock.api.logical import decimal_to_long, wrap
+from penstock.api.text import decimal_to_float32, round_to_float32
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_SPECIAL = re.compile(r"([+-]?)(NaN|Infinity)")
+_DECIMAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?", re.ASCII)
+_HEX = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
+_BIG_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
+_BLANKS = "".join(map(chr, range(0x21)))
+
+
+def parse_integer(text: str, bits: int) -> int:
+    """Text as an integer of so many bits."""
+    if not _INTEGER.fullmatch(text):
+        raise ValueError(text)
+    number = int(text)
+    if wrap(number, bits) != number:
+        raise ValueError(text)
+    return number
+
+
+def parse_double(text: str) -> float:
+    """Text as a 64-bit float: decimal or hexadecimal, blanks around and a type suffix allowed."""
+    number = _exact(text)
+    return number if isinstance(number, float) else float(number)
+
+
+def parse_float(text: str) -> float:
+    """Text as a 32-bit float."""
+    number = _exact(text)
+    return round_to_float32(number) if isinstance(number, float) else decimal_to_float32(number)
+
+
+def parse_big_decimal(text: str) -> Decimal:
+    """Text as a decimal, without blanks."""
+    if not _BIG_DECIMAL.fullmatch(text):
+        raise ValueError(text)
+    number = Decimal(text)
+    return number if number else number.copy_abs()
+
+
+def to_integer(number: Any, bits: int) -> int:
+    """Any number as an integer of so many bits: integers wrap, floats are cut off and stay within bounds."""
+    if isinstance(number, float):
+        if number != number:
+            return 0
+        limit = 1 << (max(bits, 32) - 1)
+        if not -limit <= number < limit:
+            number = limit - 1 if number > 0 else -limit
+        return wrap(int(number), bits)
+    if isinstance(number, Decimal):
+        return wrap(decimal_to_long(number), bits)
+    return wrap(int(number), bits)
+
+
+def to_double(number: Any) -> float:
+    """Any number as a 64-bit float."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def to_float(number: Any) -> float:
+    """Any number as a 32-bit float, rounded once."""
+    return round_to_float32(number) if isinstance(number, float) else decimal_to_float32(number)
+
+
+def _exact(text: str) -> float | Decimal:
+    text = text.strip(_BLANKS)
+    special = _SPECIAL.fullmatch(text)
+    if special:
+        return float(text)
+    decimal = _DECIMAL.fullmatch(text)
+    if decimal:
+        number = Decimal(decimal[1])
+        return number if number else float(decimal[1])
+    hexadecimal = _HEX.fullmatch(text)
+    if not hexadecimal:
+        raise ValueError(text)
+    try:
+        return float.fromhex(hexadecimal[1])
+    except OverflowError:
+        return -math.inf if text.startswith("-") else math.inf

@@ -1,0 +1,342 @@
+"""A parser for Java's regular expressions that writes the same expression for Python's ``re``.
+
+Groups become named ones (``g1``, ``g2``, …), so that helpers for possessive quantifiers, which Python before 3.11
+lacks, do not shift their numbers. Character classes become plain sets of ranges.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .char_sets import LINE_ENDS, PREDEFINED, Ranges, complement, intersection, named, of_chars, to_regex, union
+
+_LINE_END = f"[{LINE_ENDS}]"
+_GROUP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_FLAGS = re.compile(r"([idmsuxU]*)(?:-([idmsuxU]*))?")
+_REPETITION = re.compile(r"\{(\d+)(?:(,)(\d*))?\}", re.ASCII)
+_CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+_CODE_POINTS = {
+    "x": re.compile(r"([0-9a-fA-F]{2})|\{([0-9a-fA-F]+)\}"),
+    "u": re.compile(r"([0-9a-fA-F]{4})"),
+    "0": re.compile(r"([0-3][0-7]{2}|[0-7]{1,2})"),
+}
+_LOOKAROUNDS = ("?=", "?!", "?<=", "?<!")
+
+
+class PatternSyntaxError(ValueError):
+    """The text is no regular expression, or one that Python cannot do."""
+
+
+class Translated(NamedTuple):
+    """An expression for Python and what is known about its groups."""
+
+    python: str
+    group_count: int
+    names: dict[str, int]
+
+
+def translate(pattern: str) -> Translated:
+    """Java's expression as Python's."""
+    parser = _Parser(pattern)
+    python = parser.alternatives(frozenset())
+    if parser.at < len(pattern):
+        raise parser.error("Unmatched closing ')'")
+    return Translated(python, parser.group_count, parser.names)
+
+
+class _Parser:
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.at = 0
+        self.group_count = 0
+        self.names: dict[str, int] = {}
+        self._closed: set[int] = set()
+        self._atomic = 0
+        self._flags: frozenset[str] = frozenset()
+
+    def error(self, text: str) -> PatternSyntaxError:
+        return PatternSyntaxError(f"{text} near index {self.at}\n{self.pattern}")
+
+    def alternatives(self, ambient: frozenset[str]) -> str:
+        """Everything up to a closing parenthesis or the end; flags set inside end there."""
+        self._flags = ambient
+        branches = [self._sequence(ambient)]
+        while self._take("|"):
+            branches.append(self._sequence(ambient))
+        self._flags = ambient
+        return "|".join(branches)
+
+    def _sequence(self, ambient: frozenset[str]) -> str:
+        parts: list[str] = []
+        while self.at < len(self.pattern) and self._peek() not in "|)":
+            if "x" in self._flags and self._skip_comment():
+                continue
+            if self._inline_flags():
+                continue
+            parts.append(_scoped(self._quantified(), self._flags, ambient))
+        return "".join(parts)
+
+    def _skip_comment(self) -> bool:
+        if self._peek() in " \t\n\x0b\f\r":
+            self.at += 1
+            return True
+        if self._peek() != "#":
+            return False
+        end = self.pattern.find("\n", self.at)
+        self.at = len(self.pattern) if end < 0 else end
+        return True
+
+    def _inline_flags(self) -> bool:
+        """``(?i)``: flags for the rest of the group."""
+        if not self.pattern.startswith("(?", self.at):
+            return False
+        found = _FLAGS.match(self.pattern, self.at + 2)
+        if found is None or self.pattern[found.end() : found.end() + 1] != ")":
+            return False
+        self._flags = (self._flags | set(found[1])) - set(found[2] or "")
+        self.at = found.end() + 1
+        return True
+
+    def _quantified(self) -> str:
+        atom = self._atom()
+        if "x" in self._flags:
+            while self.at < len(self.pattern) and self._skip_comment():
+                pass
+        quantifier = self._quantifier()
+        if quantifier is None:
+            return atom
+        if self._take("?"):
+            return f"(?:{atom}){quantifier}?"
+        if self._take("+"):
+            return self._possessive(f"(?:{atom}){quantifier}")
+        return f"(?:{atom}){quantifier}"
+
+    def _quantifier(self) -> str | None:
+        char = self._peek()
+        if char and char in "*+?":
+            self.at += 1
+            return char
+        if char != "{":
+            return None
+        found = _REPETITION.match(self.pattern, self.at)
+        if found is None:
+            raise self.error("Illegal repetition")
+        if found[3] and int(found[3]) < int(found[1]):
+            raise self.error("Illegal repetition range")
+        self.at = found.end()
+        return found[0]
+
+    def _possessive(self, inner: str) -> str:
+        self._atomic += 1
+        return f"(?:(?=(?P<a{self._atomic}>{inner}))(?P=a{self._atomic}))"
+
+    def _atom(self) -> str:
+        char = self._peek()
+        self.at += 1
+        if char == "(":
+            return self._group()
+        if char == "[":
+            return to_regex(self._char_class())
+        if char == "\\":
+            return self._escape()
+        if char == ".":
+            return r"[\s\S]" if "s" in self._flags else ("[^\n]" if "d" in self._flags else f"[^{LINE_ENDS}]")
+        if char == "^":
+            return rf"(?:\A|(?<={_LINE_END})(?!\Z))" if "m" in self._flags else r"\A"
+        if char == "$":
+            return rf"(?={_LINE_END}|\Z)" if "m" in self._flags else rf"(?=(?:\r\n|{_LINE_END})?\Z)"
+        if char in "*+?":
+            raise self.error(f"Dangling meta character '{char}'")
+        if char == "{":
+            raise self.error("Illegal repetition")
+        return re.escape(char)
+
+    def _group(self) -> str:
+        outer = self._flags
+        if not self._take("?"):
+            return self._capturing(outer)
+        self.at -= 1
+        for lookaround in _LOOKAROUNDS:
+            if self._take(lookaround):
+                return f"({lookaround}{self._inside(outer)})"
+        if self._take("?<"):
+            name = _GROUP_NAME.match(self.pattern, self.at)
+            if name is None or self.pattern[name.end() : name.end() + 1] != ">":
+                raise self.error("named capturing group is missing trailing '>'")
+            if name[0] in self.names:
+                raise self.error(f"Named capturing group <{name[0]}> is already defined")
+            self.at = name.end() + 1
+            self.names[name[0]] = self.group_count + 1
+            return self._capturing(outer)
+        if self._take("?>"):
+            return self._possessive(self._inside(outer))
+        found = _FLAGS.match(self.pattern, self.at + 1)
+        if found is None or self.pattern[found.end() : found.end() + 1] != ":":
+            raise self.error("Unknown inline modifier")
+        self.at = found.end() + 1
+        inner = (outer | set(found[1])) - set(found[2] or "")
+        return _scoped(f"(?:{self._inside(inner, outer)})", inner, outer)
+
+    def _capturing(self, flags: frozenset[str]) -> str:
+        self.group_count += 1
+        number = self.group_count
+        text = f"(?P<g{number}>{self._inside(flags)})"
+        self._closed.add(number)
+        return text
+
+    def _inside(self, flags: frozenset[str], after: frozenset[str] | None = None) -> str:
+        text = self.alternatives(flags)
+        if not self._take(")"):
+            raise self.error("Unclosed group")
+        self._flags = flags if after is None else after
+        return text
+
+    def _escape(self) -> str:
+        char = self._peek()
+        if char and char in "123456789":
+            return self._back_reference()
+        self.at += 1
+        if char == "k":
+            return self._named_back_reference()
+        if char == "Q":
+            end = self.pattern.find("\\E", self.at)
+            literal = self.pattern[self.at :] if end < 0 else self.pattern[self.at : end]
+            self.at = len(self.pattern) if end < 0 else end + 2
+            return "".join(re.escape(c) for c in literal)
+        simple = {"b": r"\b", "B": r"\B", "A": r"\A", "G": r"\A", "z": r"\Z", "E": ""}.get(char)
+        if simple is not None:
+            return simple
+        if char == "Z":
+            return rf"(?=(?:\r\n|{_LINE_END})?\Z)"
+        if char == "R":
+            return "(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])"
+        self.at -= 1
+        ranges = self._escaped_set()
+        return to_regex(ranges) if len(ranges) != 1 or ranges[0][0] != ranges[0][1] else re.escape(chr(ranges[0][0]))
+
+    def _back_reference(self) -> str:
+        number = int(self._peek())
+        self.at += 1
+        while self._peek() and self._peek() in "0123456789" and number * 10 + int(self._peek()) <= self.group_count:
+            number = number * 10 + int(self._peek())
+            self.at += 1
+        return f"(?P=g{number})" if number in self._closed else "(?!)"
+
+    def _named_back_reference(self) -> str:
+        if not self._take("<"):
+            raise self.error("\\k is not followed by '<' for named capturing group")
+        end = self.pattern.find(">", self.at)
+        name = self.pattern[self.at : end]
+        if end < 0 or name not in self.names:
+            raise self.error(f"named capturing group <{name}> does not exist")
+        self.at = end + 1
+        number = self.names[name]
+        return f"(?P=g{number})" if number in self._closed else "(?!)"
+
+    def _escaped_set(self) -> Ranges:
+        """What a backslash and the text after it mean, as a set of characters."""
+        char = self._peek()
+        if not char:
+            raise self.error("Unexpected internal error")
+        self.at += 1
+        if char.lower() in PREDEFINED:
+            ranges = PREDEFINED[char.lower()]
+            return ranges if char.islower() else complement(ranges)
+        if char in "pP":
+            return self._property(negated=char == "P")
+        if char in _CONTROL:
+            return of_chars(_CONTROL[char])
+        if char == "c":
+            self.at += 1
+            return of_chars(chr(ord(self.pattern[self.at - 1]) ^ 64)) if self.at <= len(self.pattern) else ()
+        if char in "xu0":
+            return of_chars(chr(self._code_point(char)))
+        if char.isascii() and char.isalnum():
+            raise self.error("Illegal/unsupported escape sequence")
+        return of_chars(char)
+
+    def _code_point(self, kind: str) -> int:
+        found = _CODE_POINTS[kind].match(self.pattern, self.at)
+        if found is None:
+            names = {"x": "hexadecimal", "u": "Unicode", "0": "octal"}
+            raise self.error(f"Illegal {names[kind]} escape sequence")
+        self.at = found.end()
+        code = int(found[found.lastindex or 1], 8 if kind == "0" else 16)
+        if code > 0x10FFFF:
+            raise self.error("Hexadecimal codepoint is too big")
+        return code
+
+    def _property(self, negated: bool) -> Ranges:
+        if self._take("{"):
+            end = self.pattern.find("}", self.at)
+            if end < 0:
+                raise self.error("Unclosed character family")
+            name, self.at = self.pattern[self.at : end], end + 1
+        else:
+            name = self._peek()
+            self.at += 1
+        ranges = named(name)
+        if ranges is None:
+            raise self.error(f"Unknown character property name {{{name}}}")
+        return complement(ranges) if negated else ranges
+
+    def _char_class(self) -> Ranges:
+        """The set between brackets; the opening one is behind us."""
+        negated = self._take("^")
+        total: Ranges | None = None
+        current: Ranges = ()
+        first = True
+        while first or self._peek() != "]":
+            if not self._peek():
+                raise self.error("Unclosed character class")
+            if self.pattern.startswith("&&", self.at):
+                self.at += 2
+                total = current if total is None else intersection(total, current)
+                current, first = (), False
+                continue
+            current = union(current, self._class_item())
+            first = False
+        self.at += 1
+        result = current if total is None else intersection(total, current)
+        return complement(result) if negated else result
+
+    def _class_item(self) -> Ranges:
+        if self._take("["):
+            return self._char_class()
+        if self._take("\\Q"):
+            end = self.pattern.find("\\E", self.at)
+            end = len(self.pattern) if end < 0 else end
+            literal, self.at = self.pattern[self.at : end], end + 2
+            return of_chars(literal)
+        low = self._class_char()
+        single = len(low) == 1 and low[0][0] == low[0][1]
+        following = self.pattern[self.at + 1 : self.at + 2]
+        if not single or self._peek() != "-" or not following or following in "[]":
+            return low
+        self.at += 1
+        high = self._class_char()
+        if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
+            raise self.error("Illegal character range")
+        return ((low[0][0], high[0][0]),)
+
+    def _class_char(self) -> Ranges:
+        char = self._peek()
+        self.at += 1
+        return self._escaped_set() if char == "\\" else of_chars(char)
+
+    def _peek(self) -> str:
+        return self.pattern[self.at : self.at + 1]
+
+    def _take(self, text: str) -> bool:
+        if not self.pattern.startswith(text, self.at):
+            return False
+        self.at += len(text)
+        return True
+
+
+def _scoped(text: str, flags: frozenset[str], ambient: frozenset[str]) -> str:
+    """The text under a flag that differs from its surroundings. Only ``i`` is left to Python."""
+    if ("i" in flags) == ("i" in ambient) or not text:
+        return text
+    return f"(?i:{text})" if "i" in flags else f"(?-i:{text})"

@@ -1,0 +1,128 @@
+"""MaskField: fields overwritten with nothing, or with a replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, non_empty_string
+from penstock.api.errors import DataError
+from penstock.api.logical import from_millis
+from penstock.api.record import Float32, Int8, Int16, Int32, Record, Schema
+from penstock.api.text import java_class
+
+from .java_numbers import parse_big_decimal, to_double, to_float, to_integer
+from .sides import KeySide, SidedTransform, ValueSide
+from .structs import REPLACE_NULL, SchemaCache, StructCopier, non_empty_list, require_map, require_struct
+
+_PURPOSE = "mask fields"
+
+_EMPTY: dict[str, Callable[[], Any]] = {
+    "java.lang.Boolean": lambda: False,
+    "java.lang.Byte": lambda: Int8(0),
+    "java.lang.Short": lambda: Int16(0),
+    "java.lang.Integer": lambda: Int32(0),
+    "java.lang.Long": lambda: 0,
+    "java.lang.Float": lambda: Float32(0.0),
+    "java.lang.Double": lambda: 0.0,
+    "java.math.BigDecimal": lambda: Decimal(0),
+    "java.lang.String": lambda: "",
+    "java.util.ArrayList": list,
+    "java.util.HashMap": dict,
+}
+_REPLACE: dict[str, Callable[[str], Any]] = {
+    "java.lang.Byte": lambda text: Int8(to_integer(parse_big_decimal(text), 8)),
+    "java.lang.Short": lambda text: Int16(to_integer(parse_big_decimal(text), 16)),
+    "java.lang.Integer": lambda text: Int32(to_integer(parse_big_decimal(text), 32)),
+    "java.lang.Long": lambda text: to_integer(parse_big_decimal(text), 64),
+    "java.lang.Float": lambda text: Float32(to_float(to_double(parse_big_decimal(text)))),
+    "java.lang.Double": lambda text: to_double(parse_big_decimal(text)),
+    "java.math.BigDecimal": parse_big_decimal,
+    "java.lang.String": str,
+}
+
+
+class _Masked(NamedTuple):
+    name: str
+    schema: Schema
+
+
+class MaskField(SidedTransform):
+    """Overwrites fields with the empty value of their type (0, false, "", an empty list), or with a replacement."""
+
+    config = ConfigDef(
+        ConfigKey(
+            "fields", Type.LIST, importance=Importance.HIGH, validator=non_empty_list, doc="The fields to overwrite.",
+        ),
+        ConfigKey(
+            "replacement", Type.STRING, None, Importance.LOW,
+            "What to write instead of the empty value. Only for fields that are strings or numbers.",
+            non_empty_string,
+        ),
+        REPLACE_NULL,
+    )
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        parsed = self.config.parse(settings)
+        self._fields: tuple[str, ...] = tuple(dict.fromkeys(parsed["fields"]))
+        self._replacement: str | None = parsed["replacement"]
+        self._with_default: bool = parsed["replace.null.with.default"]
+        self._plans = SchemaCache(self._plan)
+
+    def change(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if schema is None:
+            result = require_map(value, _PURPOSE).copy()
+            for name in self._fields:
+                result[name] = self._mask(result.get(name), None)
+            return None, result
+        struct = require_struct(schema, value, _PURPOSE)
+        copier, masked = self._plans.get(schema)
+        result = copier.copy(struct)
+        for name, field_schema in masked:
+            result[name] = self._mask(result.get(name), field_schema)
+        return schema, result
+
+    def _plan(self, schema: Schema) -> tuple[StructCopier, tuple[_Masked, ...]]:
+        masked = tuple(_Masked(f.name, f.schema) for f in schema.fields if f.name in self._fields)
+        return StructCopier(schema.fields, self._with_default), masked
+
+    def _mask(self, value: Any, schema: Schema | None) -> Any:
+        if value is None:
+            return None
+        kind = java_class(value, schema)
+        if self._replacement is None:
+            return _empty(kind, schema)
+        return _replaced(kind, self._replacement)
+
+
+def _empty(kind: str, schema: Schema | None) -> Any:
+    if kind == "java.util.Date":
+        return from_millis(0, schema.name) if schema is not None else from_millis(0)
+    make = _EMPTY.get(kind)
+    if make is None:
+        raise DataError(f"Cannot mask value of type: class {kind}")
+    return make()
+
+
+def _replaced(kind: str, replacement: str) -> Any:
+    convert = _REPLACE.get(kind)
+    if convert is None:
+        raise DataError(f"Cannot mask value of type class {kind} with custom replacement.")
+    try:
+        return convert(replacement)
+    except ValueError:
+        article = "" if kind == "java.math.BigDecimal" else "a "
+        raise DataError(f"Unable to convert {replacement} (class java.lang.String) to {article}number") from None
+
+
+class MaskFieldKey(KeySide, MaskField):
+    """Masks fields of the key."""
+
+    java_class = "org.apache.kafka.connect.transforms.MaskField$Key"
+
+
+class MaskFieldValue(ValueSide, MaskField):
+    """Masks fields of the value."""
+
+    java_class = "org.apache.kafka.connect.transforms.MaskField$Value"
