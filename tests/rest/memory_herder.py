@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -74,7 +73,7 @@ class MemoryHerder(Herder):
         self.stuck: Future[Any] | None = None
         self.failure: BaseException | None = None
         self.trace: str | None = None
-        self.lock = threading.Lock()
+        self.waiting = 0
 
     def connectors(self) -> Sequence[str]:
         return tuple(self.known)
@@ -176,6 +175,7 @@ class MemoryHerder(Herder):
 
     def offsets(self, name: str) -> Future[Sequence[OffsetEntry]]:
         if self.stuck is not None:
+            self.waiting += 1
             return self.stuck
         if name not in self.known:
             return _failed(NotFound(f"Connector {name} not found"))

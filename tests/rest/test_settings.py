@@ -6,6 +6,7 @@ import re
 import socket
 import ssl
 import subprocess
+from concurrent.futures import Future, ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from penstock.api.errors import ConfigError
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
 from tests.rest.memory_herder import MemoryHerder
+from tests.support.waiting import wait_until
 
 
 class Served:
-    def __init__(self, **properties: str) -> None:
+    def __init__(self, herder: MemoryHerder | None = None, **properties: str) -> None:
         given = {key.replace("_", "."): value for key, value in properties.items()}
         self.server = RestServer(
-            MemoryHerder(), RestSettings.from_properties({"listeners": "http://127.0.0.1:0", **given})
+            herder or MemoryHerder(), RestSettings.from_properties({"listeners": "http://127.0.0.1:0", **given})
         )
 
     def __enter__(self) -> RestServer:
@@ -96,6 +98,18 @@ def test_a_server_can_be_stopped_and_its_port_used_again() -> None:
         port = httpx.URL(server.url).port
     with Served(listeners=f"http://127.0.0.1:{port}") as server:
         assert get(server.url).status_code == 200
+
+
+def test_a_request_that_waits_is_answered_when_the_server_stops() -> None:
+    herder = MemoryHerder()
+    herder.stuck = Future()
+    with Served(herder) as server, ThreadPoolExecutor() as pool:
+        waiting = pool.submit(get, f"{server.url}/connectors/a/offsets", timeout=20)
+        wait_until(lambda: herder.waiting, "the request reaches the herder")
+        server.stop(grace_seconds=0)
+        answer = waiting.result()
+    assert answer.status_code == 500
+    assert answer.json() == {"error_code": 500, "message": "Worker is shutting down"}
 
 
 def test_admin_has_its_own_listeners() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from typing import get_args
 
 from penstock.runtime.herder import Herder
 
 from .answers import Answer, ok
+from .bodies import Level
 from .problems import HttpProblem, bad_request
 from .request import Request
 
-_LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL"})
+_LEVELS = frozenset(get_args(Level))
 _log = logging.getLogger(__name__)
 
 

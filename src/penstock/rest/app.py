@@ -80,6 +80,8 @@ class RestApp:
             return Answer(problem.status, to_json(ErrorMessage(problem.status, str(problem))), problem.headers)
         except RequestError as error:
             return Answer(error.status, to_json(ErrorMessage(error.status, str(error))))
+        except asyncio.CancelledError:
+            return Answer(500, to_json(ErrorMessage(500, "Worker is shutting down")))
         except Exception:
             log.exception("%s %s failed", scope["method"], _target(scope))
             return Answer(500, to_json(ErrorMessage(500, _INTERNAL_ERROR)))

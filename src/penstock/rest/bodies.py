@@ -1,6 +1,7 @@
 """Request bodies: their documented types, and JSON values to what the herder takes.
 
-Texts start with the words Kafka Connect's parser uses, so that clients which look for them find them.
+What is read is wider than what is documented where Kafka Connect's is (levels in any case, numbers for text).
+Error texts start with the words its parser uses, so that clients which look for them find them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -21,7 +22,17 @@ _BLANKS = "".join(map(chr, range(33)))
 _INITIAL_STATES = {"RUNNING": TargetState.STARTED, "PAUSED": TargetState.PAUSED, "STOPPED": TargetState.STOPPED}
 
 ConfigValue = str | int | float | bool | None
-ConfigBody = dict[str, ConfigValue]
+ConfigPatch = dict[str, ConfigValue]
+ConfigBody = Annotated[
+    ConfigPatch,
+    msgspec.Meta(
+        extra_json_schema={
+            "required": ["connector.class"],
+            "properties": {"connector.class": {"type": "string", "minLength": 1}},
+        }
+    ),
+]
+Level = Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL"]
 
 
 class OffsetBody(msgspec.Struct):
@@ -34,22 +45,22 @@ class OffsetBody(msgspec.Struct):
 class OffsetsBody(msgspec.Struct):
     """Partitions with their offsets."""
 
-    offsets: list[OffsetBody] | None = None
+    offsets: Annotated[list[OffsetBody], msgspec.Meta(min_length=1)]
 
 
 class CreateBody(msgspec.Struct):
     """A new connector. ``offsets`` are written before the first start."""
 
+    name: Annotated[str, msgspec.Meta(min_length=1)]
     config: ConfigBody
-    name: str | int | float | bool | None = None
-    initial_state: str | None = None
+    initial_state: Literal["RUNNING", "PAUSED", "STOPPED"] | None = None
     offsets: list[OffsetBody] | None = None
 
 
 class LevelBody(msgspec.Struct):
     """The wanted level of a logger."""
 
-    level: str | None = None
+    level: Level
 
 
 def config_body(body: bytes) -> Mapping[str, str | None]:

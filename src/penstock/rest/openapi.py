@@ -35,9 +35,10 @@ def openapi_document(routes: Iterable[Route], version: str) -> dict[str, Any]:
     shapes = list(_shapes(table))
     schemas, components = msgspec.json.schema_components(shapes, ref_template=_REF)
     schema_of = {repr(shape): schema for shape, schema in zip(shapes, schemas, strict=True)}
+    links = _links(table)
     paths: dict[str, dict[str, Any]] = {}
     for route in table:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of)
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of, links)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -62,7 +63,7 @@ def _shapes(routes: Iterable[Route]) -> Iterator[Any]:
             yield shape
 
 
-def _operation(route: Route, schema_of: Mapping[str, Any]) -> dict[str, Any]:
+def _operation(route: Route, schema_of: Mapping[str, Any], links: Mapping[str, Any]) -> dict[str, Any]:
     error = schema_of[repr(ErrorMessage)]
     errors = {**_ALWAYS, **(_WITH_BODY if route.body else {}), **route.errors}
     if route.json_only:
@@ -71,17 +72,17 @@ def _operation(route: Route, schema_of: Mapping[str, Any]) -> dict[str, Any]:
         errors.setdefault(404, "No such task")
     responses = {code: _content(meaning, error) for code, meaning in errors.items()}
     for code, reply in route.replies.items():
-        responses[code] = _success(reply, schema_of)
+        responses[code] = _success(reply, schema_of, links)
     operation: dict[str, Any] = {
         "operationId": route.handler.__name__,
         "summary": route.summary,
         "tags": [route.segments[0] if route.segments else "worker"],
-        "parameters": [*_path_parameters(route), *map(_query_parameter, route.query)],
+        "parameters": [*_path_parameters(route), *map(_parameter, route.parameters)],
         "responses": {str(code): responses[code] for code in sorted(responses)},
     }
     if route.body:
-        schema = schema_of[repr(route.body.shape)]
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        content = {"schema": schema_of[repr(route.body.shape)], "example": route.body.example}
+        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
     return operation
 
 
@@ -89,12 +90,25 @@ def _content(meaning: str, schema: Any) -> dict[str, Any]:
     return {"description": meaning, "content": {"application/json": {"schema": schema}}}
 
 
-def _success(reply: Reply, schema_of: Mapping[str, Any]) -> dict[str, Any]:
+def _links(routes: Iterable[Route]) -> dict[str, Any]:
+    """What can be done next with a connector that was just created."""
+    return {
+        route.handler.__name__: {
+            "operationId": route.handler.__name__,
+            "parameters": {"connector": "$response.body#/name", **({"task": 0} if "{task}" in route.path else {})},
+        }
+        for route in routes
+        if "{connector}" in route.path
+    }
+
+
+def _success(reply: Reply, schema_of: Mapping[str, Any], links: Mapping[str, Any]) -> dict[str, Any]:
     if reply.shape is None:
         return {"description": reply.meaning}
     shown = _content(reply.meaning, schema_of[repr(reply.shape)])
     if reply.location:
         shown["headers"] = {"Location": {"description": "URL of the connector", "schema": {"type": "string"}}}
+        shown["links"] = dict(links)
     return shown
 
 
@@ -111,11 +125,11 @@ def _path_parameters(route: Route) -> Iterator[dict[str, Any]]:
             }
 
 
-def _query_parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter) -> dict[str, Any]:
     return {
         "name": parameter.name,
-        "in": "query",
-        "required": False,
+        "in": parameter.place,
+        "required": parameter.required,
         "description": parameter.description,
         "schema": dict(parameter.schema),
     }

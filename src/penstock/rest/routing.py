@@ -17,24 +17,27 @@ _INT32 = range(-(2**31), 2**31)
 
 @dataclass(frozen=True)
 class Parameter:
-    """A query parameter. ``schema`` is its JSON Schema."""
+    """A parameter outside the path. ``schema`` is its JSON Schema, ``place`` is ``query`` or ``header``."""
 
     name: str
     description: str
     schema: Mapping[str, Any]
+    place: str = "query"
+    required: bool = False
 
 
 @dataclass(frozen=True)
 class Body:
-    """A JSON body: the type that documents it and the function that reads it."""
+    """A JSON body: the type that documents it, the function that reads it, and one that works."""
 
     shape: Any
     parse: Callable[[bytes], Any]
+    example: Any
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A documented success: what it means and the type of its body."""
+    """A documented success: what it means and the type of its body. ``location``: it tells a new connector's URL."""
 
     meaning: str
     shape: Any = None
@@ -51,7 +54,7 @@ class Route:
     handler: Handler
     replies: Mapping[int, Reply]
     errors: Mapping[int, str] = field(default_factory=dict)
-    query: Sequence[Parameter] = ()
+    parameters: Sequence[Parameter] = ()
     body: Body | None = None
     json_only: bool = True
     admin: bool = False

@@ -71,9 +71,13 @@ class RestServer:
             self._started.acquire()
         log.info("REST API on %s", ", ".join((*self.urls, *self.admin_urls)))
 
-    def stop(self) -> None:
-        """Stops listening, gives requests under way a few seconds, and returns when the thread has ended."""
+    def stop(self, grace_seconds: int = _GRACE_SECONDS) -> None:
+        """Stops listening and returns when the thread has ended.
+
+        Requests under way have ``grace_seconds`` to end; what is left is told that the worker shuts down.
+        """
         for server, _ in self._servers:
+            server.config.timeout_graceful_shutdown = grace_seconds
             server.should_exit = True
         if self._thread is not None:
             self._thread.join()
@@ -110,8 +114,15 @@ class RestServer:
             for _ in self._servers:
                 self._started.release()
         finally:
-            loop.run_until_complete(loop.shutdown_asyncgens())
+            _finish(loop)
             loop.close()
+
+
+def _finish(loop: asyncio.AbstractEventLoop) -> None:
+    """Let cancelled requests send their last answer."""
+    left = asyncio.all_tasks(loop)
+    if left:
+        loop.run_until_complete(asyncio.wait(left, timeout=1))
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
@@ -131,12 +142,12 @@ def _uvicorn_config(app: RestApp, tls: TlsSettings | None) -> uvicorn.Config:
         lifespan="off",
         interface="asgi3",
         log_config=None,
+        log_level="warning",
         access_log=False,
         proxy_headers=False,
         server_header=False,
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     config.load()
     config.ssl = context

@@ -9,6 +9,7 @@ from penstock.runtime.requests import ConnectorInfo, LoggerLevel
 from . import admin, connectors, offsets, plugins, worker
 from .bodies import (
     ConfigBody,
+    ConfigPatch,
     CreateBody,
     LevelBody,
     OffsetsBody,
@@ -38,7 +39,14 @@ _UNKNOWN = "No such connector"
 _CONFLICT = "A conflicting operation is under way"
 
 _forward = Parameter("forward", "Whether another worker may be asked (used between workers)", {"type": "boolean"})
-_config = Body(ConfigBody, config_body)
+_signature = (
+    Parameter("X-Connect-Authorization", "MAC of the body, in base64", {"type": "string"}, "header", required=True),
+    Parameter("X-Connect-Request-Signature-Algorithm", "Name of the MAC", {"type": "string"}, "header", required=True),
+)
+_lines = {"connector.class": "FileStreamSource", "tasks.max": "1", "file": "lines.txt", "topic": "lines"}
+_new = {"name": "lines", "config": _lines, "initial_state": "STOPPED"}
+_position = {"offsets": [{"partition": {"filename": "lines.txt"}, "offset": {"position": 0}}]}
+_config = Body(ConfigBody, config_body, _lines)
 
 WORKER = (
     Route("GET", "/", "Version of the worker", worker.server_info, {200: Reply("The worker", ServerInfo)},
@@ -52,55 +60,56 @@ WORKER = (
 CONNECTORS = (
     Route("GET", "/connectors", "Names of all connectors", connectors.list_connectors,
           {200: Reply("Names, or with expand an object by name", list[str] | dict[str, ExpandedConnector])},
-          query=[Parameter("expand", "What to show of each connector; may be repeated",
+          parameters=[Parameter("expand", "What to show of each connector; may be repeated",
                            {"type": "array", "items": {"type": "string", "examples": ["status", "info"]}})]),
     Route("POST", "/connectors", "Create a connector", connectors.create_connector,
           {201: Reply("Created", ConnectorInfo, location=True)},
           {409: "The name is taken, or a conflicting operation is under way"},
-          query=[_forward], body=Body(CreateBody, create_body)),
+          parameters=[_forward], body=Body(CreateBody, create_body, _new)),
     Route("GET", "/connectors/{connector}", "A connector", connectors.get_connector,
           {200: Reply("The connector", ConnectorInfo)}, {404: _UNKNOWN}),
     Route("DELETE", "/connectors/{connector}", "Delete a connector", connectors.delete_connector,
           {204: Reply("Deleted")}, {404: _UNKNOWN, 409: _CONFLICT},
-          query=[_forward, Parameter("includeOffsets", "Forget its offsets as well", _BOOLEAN)]),
+          parameters=[_forward, Parameter("includeOffsets", "Forget its offsets as well", _BOOLEAN)]),
     Route("GET", "/connectors/{connector}/config", "The configuration", connectors.get_config,
           {200: Reply("Configuration by key", dict[str, str | None])}, {404: _UNKNOWN}),
     Route("PUT", "/connectors/{connector}/config", "Create a connector or replace its configuration",
           connectors.put_config,
           {200: Reply("Replaced", ConnectorInfo), 201: Reply("Created", ConnectorInfo, location=True)},
-          {409: _CONFLICT}, query=[_forward], body=_config),
+          {409: _CONFLICT}, parameters=[_forward], body=_config),
     Route("PATCH", "/connectors/{connector}/config", "Change some keys; null removes one", connectors.patch_config,
-          {200: Reply("Changed", ConnectorInfo)}, {404: _UNKNOWN, 409: _CONFLICT}, query=[_forward], body=_config),
+          {200: Reply("Changed", ConnectorInfo)}, {404: _UNKNOWN, 409: _CONFLICT}, parameters=[_forward],
+          body=Body(ConfigPatch, config_body, {"tasks.max": "2", "batch.size": None})),
     Route("GET", "/connectors/{connector}/status", "The state of a connector and its tasks", connectors.get_status,
           {200: Reply("The status", StatusView)}, {404: "No status is known"}),
     Route("POST", "/connectors/{connector}/restart", "Restart the connector instance, its tasks, or what failed",
           connectors.restart_connector,
           {202: Reply("The plan that will be carried out", StatusView), 204: Reply("Restarted")},
           {404: _UNKNOWN, 409: _CONFLICT},
-          query=[Parameter("includeTasks", "Restart tasks too", _BOOLEAN),
+          parameters=[Parameter("includeTasks", "Restart tasks too", _BOOLEAN),
                  Parameter("onlyFailed", "Restart only what has failed", _BOOLEAN), _forward]),
     Route("PUT", "/connectors/{connector}/pause", "Pause a connector", connectors.pause,
           {202: Reply("It will be paused")}, {404: _UNKNOWN, 409: _CONFLICT}),
     Route("PUT", "/connectors/{connector}/resume", "Resume a connector", connectors.resume,
           {202: Reply("It will run")}, {404: _UNKNOWN, 409: _CONFLICT}),
     Route("PUT", "/connectors/{connector}/stop", "Stop a connector and give up its tasks", connectors.stop,
-          {204: Reply("It will be stopped")}, {404: _UNKNOWN, 409: _CONFLICT}, query=[_forward]),
+          {204: Reply("It will be stopped")}, {404: _UNKNOWN, 409: _CONFLICT}, parameters=[_forward]),
     Route("GET", "/connectors/{connector}/tasks", "Tasks with their configurations", connectors.list_tasks,
           {200: Reply("The tasks", list[TaskInfo])}, {404: _UNKNOWN}),
     Route("GET", "/connectors/{connector}/tasks/{task}/status", "The state of a task", connectors.get_task_status,
           {200: Reply("The status", TaskView)}, {404: "No status is known"}),
     Route("POST", "/connectors/{connector}/tasks/{task}/restart", "Restart a task", connectors.restart_task,
-          {204: Reply("Restarted")}, {404: "No such connector or task", 409: _CONFLICT}, query=[_forward]),
+          {204: Reply("Restarted")}, {404: "No such connector or task", 409: _CONFLICT}, parameters=[_forward]),
     Route("GET", "/connectors/{connector}/topics", "Topics the connector has used", connectors.get_topics,
           {200: Reply("Topics by connector", dict[str, ActiveTopics])}, {403: "Topic tracking is disabled"}),
     Route("PUT", "/connectors/{connector}/topics/reset", "Forget which topics were used", connectors.reset_topics,
           {202: Reply("Forgotten")}, {403: "Topic tracking or its reset is disabled"}),
     Route("POST", "/connectors/{connector}/tasks", "Hand over task configurations (between workers, signed)",
           worker.put_task_configs, {204: Reply("Taken")}, {403: "Wrong signature"},
-          query=[_forward], json_only=False),
+          parameters=[_forward, *_signature], json_only=False),
     Route("PUT", "/connectors/{connector}/fence", "Fence old tasks (between workers, signed)",
           worker.fence_zombies, {204: Reply("Fenced")}, {403: "Wrong signature"},
-          query=[_forward], json_only=False),
+          parameters=[_forward, *_signature], json_only=False),
 )  # fmt: skip
 
 OFFSETS = (
@@ -108,19 +117,20 @@ OFFSETS = (
           {200: Reply("Offsets by partition", OffsetsView)}, {404: _UNKNOWN}),
     Route("PATCH", "/connectors/{connector}/offsets", "Change offsets of a stopped connector",
           offsets.alter_offsets, {200: Reply("Changed", Message)}, {404: _UNKNOWN, 409: _CONFLICT},
-          query=[_forward], body=Body(OffsetsBody, offsets_body)),
+          parameters=[_forward], body=Body(OffsetsBody, offsets_body, _position)),
     Route("DELETE", "/connectors/{connector}/offsets", "Forget all offsets of a stopped connector",
           offsets.reset_offsets, {200: Reply("Forgotten", Message)}, {404: _UNKNOWN, 409: _CONFLICT},
-          query=[_forward]),
+          parameters=[_forward]),
 )  # fmt: skip
 
 PLUGINS = (
     Route("GET", "/connector-plugins", "Installed plugins", plugins.list_plugins,
           {200: Reply("The plugins", list[PluginView])},
-          query=[Parameter("connectorsOnly", "Leave out all but connectors", {"type": "boolean", "default": True})]),
+          parameters=[Parameter("connectorsOnly", "Leave out all but connectors",
+                                {"type": "boolean", "default": True})]),
     Route("GET", "/connector-plugins/{plugin}/config", "Keys of a plugin", plugins.get_plugin_config,
           {200: Reply("Definitions of its keys", list[KeyDefinition])}, {404: "No such plugin"},
-          query=[Parameter("version", "Which version of the plugin, latest by default", {"type": "string"})]),
+          parameters=[Parameter("version", "Which version of the plugin, latest by default", {"type": "string"})]),
     Route("PUT", "/connector-plugins/{plugin}/config/validate", "Check a configuration without using it",
           plugins.validate, {200: Reply("Every key with its errors", ValidationView)}, body=_config),
 )  # fmt: skip
@@ -132,8 +142,8 @@ ADMIN = (
           {200: Reply("The level", LoggerLevel)}, {404: "No such logger"}, admin=True),
     Route("PUT", "/admin/loggers/{logger}", "Set the level of a logger and all below it", admin.set_logger,
           {200: Reply("Loggers whose level changed", list[str]), 204: Reply("Set on every worker")},
-          {404: "No such level"}, admin=True, body=Body(LevelBody, level_body),
-          query=[Parameter("scope", "worker (default) or cluster", {"type": "string", "default": "worker"})]),
+          {404: "No such level"}, admin=True, body=Body(LevelBody, level_body, {"level": "DEBUG"}),
+          parameters=[Parameter("scope", "worker (default) or cluster", {"type": "string", "default": "worker"})]),
 )  # fmt: skip
 
 ROUTES: tuple[Route, ...] = WORKER + CONNECTORS + OFFSETS + PLUGINS + ADMIN
