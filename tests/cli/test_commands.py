@@ -89,7 +89,8 @@ def test_a_taken_port_ends_with_2_and_says_so(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = penstock_command("run", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
     assert done.returncode == 2
-    assert "cannot listen on http://127.0.0.1:" in done.stderr
+    assert "The REST API cannot listen on http://127.0.0.1:" in done.stderr
+    assert "penstock run --port 8084" in done.stderr
 
 
 def test_doctor_finds_a_taken_port_and_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import importlib.metadata
 import os
 import platform
 import shutil
-import socket
 import sys
 import tempfile
 import time
@@ -24,6 +23,8 @@ from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 from penstock.spark.java import NoJavaError, find_java
 from penstock.storage.errors import StorageError
 from penstock.storage.folder_lock import FolderLock
+
+from .ports import OTHER_PORT, why_unusable
 
 _MB = 1024 * 1024
 LEAST_DISK = 200 * _MB
@@ -153,19 +154,9 @@ def check_disk(folder: Path) -> Finding:
 
 
 def check_port(listener: Listener) -> Finding:
-    family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((listener.bind_host, listener.port))
-        except OSError as error:
-            return Finding(
-                "port",
-                Grade.BAD,
-                f"{listener} cannot be used: {error.strerror or error}",
-                "Stop what listens there, or choose another port: listeners=http://:8084 in the worker file"
-                " (penstock run --port 8084).",
-            )
+    reason = why_unusable(listener)
+    if reason is not None:
+        return Finding("port", Grade.BAD, f"{listener} cannot be used: {reason}", OTHER_PORT)
     return Finding("port", Grade.GOOD, f"{listener} is free")
 
 

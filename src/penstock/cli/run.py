@@ -30,8 +30,9 @@ def run_pipelines(pipeline_file: Path | None, data_dir: Path | None, port: int |
         return START_UP
     from .serving import serve
 
-    configure_logging(config.log_level, config.log_file or config.data_dir / "logs" / "worker.log")
-    announce(console, config)
+    log_file = config.log_file or config.data_dir / "logs" / "worker.log"
+    configure_logging(config.log_level, log_file)
+    announce(console, config, log_file)
 
     def ready(url: str) -> None:
         if pipeline_file is None:

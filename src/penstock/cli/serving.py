@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -15,6 +16,7 @@ from penstock.runtime.worker_config import WorkerConfig
 
 from .console import StartUpConsole
 from .exit_codes import CONNECTOR_FILE, OK, START_UP
+from .ports import OTHER_PORT, why_unusable
 from .signals import StopRequest, end_by_force_after
 
 log = logging.getLogger(__name__)
@@ -39,15 +41,18 @@ def serve(
         on_first=lambda: console.step("Stopping (Ctrl-C again to end at once) …"),
         on_second=lambda: console.error("Ended at once; what was not committed will be done again at the next start."),
     )
+    if not _ports_are_free(config, console):
+        return START_UP
     worker = StandaloneWorker(config)
     server: RestServer | None = None
     code = OK
+    stopping = threading.Event()
     try:
         worker.start()
         server = RestServer(worker.herder, RestSettings.from_properties(config.properties))
         server.start()
         console.done(f"API on {server.url}")
-        _tell_when_ready(worker.spark_ready, console)
+        _tell_when_ready(worker.spark_ready, console, stopping)
         apply_connectors(worker, connectors, console, stop)
         worker.mark_ready()
         on_ready(server.url)
@@ -59,11 +64,20 @@ def serve(
         log.exception("The worker could not start")
         console.error(f"The worker could not start: {error}")
         code = START_UP
+    stopping.set()
     end_by_force_after(STOP_SECONDS + config.task_shutdown_graceful_timeout_ms / 1000, code or START_UP)
     _stop(worker, server)
     console.done("Stopped")
     end_by_force_after(LINGER_SECONDS, code)
     return code
+
+
+def _ports_are_free(config: WorkerConfig, console: StartUpConsole) -> bool:
+    taken = {item: why_unusable(item) for item in (*config.listeners, *(config.admin_listeners or ()))}
+    for listener, reason in taken.items():
+        if reason is not None:
+            console.error(f"The REST API cannot listen on {listener}: {reason}. {OTHER_PORT}")
+    return not any(taken.values())
 
 
 def apply_connectors(
@@ -90,11 +104,11 @@ def _apply(worker: StandaloneWorker, request: CreateRequest) -> str:
     return "updated"
 
 
-def _tell_when_ready(spark: Future[Any], console: StartUpConsole) -> None:
+def _tell_when_ready(spark: Future[Any], console: StartUpConsole, stopping: threading.Event) -> None:
     console.step("Spark is starting in the background …")
 
     def tell(future: Future[Any]) -> None:
-        if future.cancelled():
+        if future.cancelled() or stopping.is_set():
             return
         error = future.exception()
         if error is None:

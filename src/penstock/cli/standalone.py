@@ -33,17 +33,17 @@ def run_standalone(worker_file: Path, connector_files: Sequence[Path]) -> int:
     from .serving import serve
 
     configure_logging(config.log_level, config.log_file)
-    announce(console, config)
+    announce(console, config, config.log_file)
     return serve(config, connectors, console, lambda url: console.done("Worker is ready"))
 
 
-def announce(console: StartUpConsole, config: WorkerConfig) -> None:
+def announce(console: StartUpConsole, config: WorkerConfig, log_file: Path | None) -> None:
     """Say what starts and where to look."""
     console.title(f"Penstock {penstock.__version__}")
     console.facts(
         {
             "data": str(config.data_dir),
-            "log": str(config.log_file or "standard output"),
+            "log": str(log_file or "standard output"),
             "spark log": str(config.data_dir / "spark" / "spark.log"),
             "API": ", ".join(listener.local_url for listener in config.listeners),
         }
