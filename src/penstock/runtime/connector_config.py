@@ -111,14 +111,12 @@ def parse_connector_config(
     )
 
 
-def converter_ref(
-    plugins: Plugins, worker: Mapping[str, str], settings: Mapping[str, str], key: str
-) -> PluginRef:
+def converter_ref(plugins: Plugins, worker: Mapping[str, str], settings: Mapping[str, str], key: str) -> PluginRef:
     """A converter with its settings: the connector's if it names one, else the worker's; the two never mix."""
     kind, _ = WORKER_CONVERTERS[key]
     source = settings if settings.get(key) else worker
-    name = trim(settings[key]) if source is settings else worker_converter(worker, key)
-    entry = is_usable(plugins, class_names(plugins)(name), kind)
+    name = settings[key] if source is settings else worker_converter(worker, key)
+    entry = is_usable(plugins, parse_value(key, name, Type.CLASS, class_names(plugins)), kind)
     side = key.partition(".")[0]
     return PluginRef(entry.target, {"converter.type": side, **_under(source, f"{key}.")})
 
