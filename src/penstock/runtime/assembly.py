@@ -85,6 +85,7 @@ class StandaloneWorker:
         )
         self._worker = worker = Worker(services)
         services.removed = worker.forget
+        services.tasks_changed = worker.tasks_changed
         self.herder = StandaloneHerder(self._loop, services, worker, Loggers())
         topics.listen(lambda changed: self._post(worker.topics_changed, changed))
         self._run(self._start_connectors(configs, worker))

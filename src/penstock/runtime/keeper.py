@@ -14,7 +14,7 @@ from penstock.api.connector import Connector
 from .calls import CallTimedOut
 from .requests import RequestError, State, TargetState, TaskId
 from .services import Services
-from .task_building import build_pump, complete_task_config, too_many_tasks
+from .task_building import TaskBuilder, task_configs
 from .tasks import TaskRunner
 
 log = logging.getLogger(__name__)
@@ -181,21 +181,21 @@ class ConnectorKeeper:
         if self._fresh:
             self._status(State.UNASSIGNED)
         try:
-            settings = self._services.resolve(wanted.config)
-            plugin = self._services.plugins.connector(wanted.config.get("connector.class") or "")
-            instance: Connector = plugin.load()()
-            instance.request_task_reconfiguration = self._threadsafe_regenerate()
-            self._instance = instance
-            await self._call("start()", lambda: _configure_and_start(instance, settings))
+            regenerate = self._threadsafe_regenerate()
+            self._instance = await self._call("start()", lambda: self._started_instance(wanted.config, regenerate))
             self._started = True
             self._status(State.RUNNING)
         except (Superseded, asyncio.CancelledError):
-            self._instance = None
             raise
         except Exception as error:
-            self._instance = None
             self._fail(_trace(error))
             self._fail_waiters(error)
+
+    def _started_instance(self, config: Mapping[str, str | None], regenerate: Callable[[], None]) -> Connector:
+        instance = self._services.new_connector(config)
+        instance.request_task_reconfiguration = regenerate
+        instance.start()
+        return instance
 
     def _threadsafe_regenerate(self) -> Callable[[], None]:
         loop = asyncio.get_running_loop()
@@ -215,11 +215,7 @@ class ConnectorKeeper:
         if instance is None:
             return
         try:
-            parsed = self._services.parse(self._services.resolve(wanted.config))
-            answer = await self._call("task_configs()", lambda: list(instance.task_configs(parsed.tasks_max)))
-            if len(answer) > parsed.tasks_max and parsed.tasks_max_enforce:
-                raise too_many_tasks(self.name, len(answer), parsed.tasks_max)
-            configs = [complete_task_config(wanted.config, instance, config, self._services) for config in answer]
+            configs = await self._call("task_configs()", lambda: task_configs(instance, wanted.config, self._services))
         except (Superseded, asyncio.CancelledError):
             raise
         except Exception as error:
@@ -243,10 +239,8 @@ class ConnectorKeeper:
 
     def _start_task(self, number: int, config: Mapping[str, str | None], count: int, wanted: Wanted) -> None:
         task = TaskId(self.name, number)
-        runner = TaskRunner(task, self._services.statuses, self._services.stop_seconds)
-        self.tasks[number] = runner
-        paused = wanted.target is TargetState.PAUSED
-        runner.start(lambda: build_pump(task, wanted.config, config, count, self._services, runner.report, paused))
+        builder = TaskBuilder(task, wanted.config, config, count, self._services)
+        self.tasks[number] = TaskRunner(builder, self._services, paused=wanted.target is TargetState.PAUSED)
 
     async def _restart_chosen_tasks(self, wanted: Wanted) -> None:
         if not self._restart_tasks:
@@ -328,11 +322,6 @@ class ConnectorKeeper:
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
-
-
-def _configure_and_start(instance: Connector, settings: Mapping[str, str]) -> None:
-    instance.configure(settings)
-    instance.start()
 
 
 async def _all(waits: Sequence[asyncio.Future[None]]) -> None:

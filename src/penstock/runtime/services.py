@@ -27,12 +27,13 @@ Raw = Mapping[str, str | None]
 class Services:
     """The stores, the plugins, the limits, and the questions one asks of a connector's configuration.
 
-    ``statuses``, ``pumps`` and ``removed`` are set while the worker is put together.
+    ``statuses``, ``pumps``, ``removed`` and ``tasks_changed`` are set while the worker is put together.
     """
 
     statuses: Statuses
     pumps: PumpServices
     removed: Callable[[str], None]
+    tasks_changed: Callable[[], None]
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Services:
         self.stop_seconds = config.task_shutdown_graceful_timeout_ms / 1000
         self.topic_tracking = config.topic_tracking_enable
         self.topic_tracking_reset = config.topic_tracking_allow_reset
+        self._connector_plugins: dict[str, PluginEntry] = {}
         self._references = worker_references(plugins, config.properties)
 
     def resolve(self, config: Raw) -> dict[str, str]:
@@ -80,7 +82,11 @@ class Services:
 
     def connector_plugin(self, config: Raw) -> PluginEntry:
         """The plugin a configuration names. Raises :class:`~penstock.runtime.plugins.UnknownPlugin`."""
-        return self.plugins.connector(config.get("connector.class") or "")
+        name = config.get("connector.class") or ""
+        entry = self._connector_plugins.get(name)
+        if entry is None:
+            entry = self._connector_plugins[name] = self.plugins.connector(name)
+        return entry
 
     def connector_type(self, config: Raw) -> str:
         """``source``, ``sink``, or ``unknown`` when the plugin is not there."""

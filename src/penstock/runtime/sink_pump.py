@@ -77,7 +77,9 @@ class SinkPump(Pump):
 
     def _works(self, ranges: Sequence[Range]) -> list[SinkWork]:
         topics = self.services.topics
-        reader, stager, counts = topics.reader(), topics.stager(), dict(topics.topics())
+        reader, stager = topics.reader(), topics.stager()
+        dead_letters = self.spec.errors.dead_letter_topic
+        counts = {dead_letters: topics.topics().get(dead_letters, 1)} if dead_letters else {}
         if self._sink.ordered:
             state = topics.sink_state(self._subscription.group, self.task.task)
             return [SinkWork(self.spec, ranges, reader, stager, state, counts)]
@@ -120,10 +122,9 @@ class SinkPump(Pump):
             lags[at] = max(0, ends[at.partition] - self._positions.get(at, 0))
         return lags
 
-    def topics_changed(self, topics: set[str]) -> None:
-        """New records in some topics: wake up if one of them is ours."""
-        if any(self._subscription.wants(topic) for topic in topics):
-            self.wake()
+    def wants(self, topic: str) -> bool:
+        """Whether records of this topic may be for this task."""
+        return self._subscription.wants(topic)
 
     def interrupt(self) -> None:
         """A put in progress may already have happened: let it finish, the worker abandons it after its limit."""

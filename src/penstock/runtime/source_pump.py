@@ -73,7 +73,7 @@ class SourcePump(Pump):
             self._idle_for = min(2 * self._idle_for, LONGEST_IDLE_SECONDS)
             return False
         self._idle_for = SHORTEST_IDLE_SECONDS
-        stager, counts = self.services.topics.stager(), dict(self.services.topics.topics())
+        stager, counts = self.services.topics.stager(), self._unusual_partition_counts()
         works = [SourceWork(self.spec, split, stager, counts) for split in plan.splits]
         receipts = await self.dispatch(works)
         await self._commit(plan, receipts)
@@ -81,6 +81,10 @@ class SourcePump(Pump):
 
     def _plan(self) -> Plan | None:
         return self._source.plan(self._offsets)
+
+    def _unusual_partition_counts(self) -> dict[str, int]:
+        usual = self.spec.default_topic_partitions
+        return {topic: count for topic, count in self.services.topics.topics().items() if count != usual}
 
     async def _commit(self, plan: Plan, receipts: Sequence[Receipt]) -> None:
         dead = [staged for receipt in receipts for staged in receipt.dead_letters]

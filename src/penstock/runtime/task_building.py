@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.config import java_pattern
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import PluginError
-from penstock.api.task import SinkTask, SourceTask
+from penstock.api.task import SinkTask, SourceTask, Task
 from penstock.spark.splits import PluginRef, TaskSpec
 
 from .connector_config import ConnectorConfig
@@ -24,6 +25,15 @@ from .subscription import Subscription
 _generation = itertools.count(1)
 
 
+def task_configs(instance: Connector, raw: Mapping[str, str | None], services: Services) -> list[dict[str, str | None]]:
+    """The task configs of a started connector as they are stored. Runs user code."""
+    parsed = services.parse(services.resolve(raw))
+    answer = list(instance.task_configs(parsed.tasks_max))
+    if parsed.tasks_max_enforce and len(answer) > parsed.tasks_max:
+        raise too_many_tasks(parsed.name, len(answer), parsed.tasks_max)
+    return [_complete(config, raw, instance, services) for config in answer]
+
+
 def too_many_tasks(name: str, made: int, allowed: int) -> PluginError:
     """What a connector with ``tasks.max.enforce`` is told when it made too many task configs."""
     return PluginError(
@@ -34,11 +44,11 @@ def too_many_tasks(name: str, made: int, allowed: int) -> PluginError:
     )
 
 
-def complete_task_config(
-    raw: Mapping[str, str | None], instance: Connector, config: Mapping[str, str], services: Services
-) -> dict[str, str]:
-    """A task config as it is stored: with its task class and topics, and references put back where they came from."""
-    complete = {key: value for key, value in config.items() if value is not None}
+def _complete(
+    config: Mapping[str, str], raw: Mapping[str, str | None], instance: Connector, services: Services
+) -> dict[str, str | None]:
+    """A task config with its task class and topics, and with references put back where they came from."""
+    complete: dict[str, str | None] = dict(config)
     resolved = services.resolve(raw)
     for key, value in raw.items():
         if value is not None and "${" in value and complete.get(key) == resolved.get(key):
@@ -46,42 +56,60 @@ def complete_task_config(
     task_class = type(instance).task
     complete["task.class"] = task_class.java_class or f"{task_class.__module__}:{task_class.__qualname__}"
     if isinstance(instance, SinkConnector):
-        for key in ("topics", "topics.regex"):
-            if raw.get(key):
-                complete[key] = str(raw[key])
+        complete.update({key: raw[key] for key in ("topics", "topics.regex") if raw.get(key)})
     return complete
 
 
-def build_pump(
-    task: TaskId,
-    connector_config: Mapping[str, str | None],
-    task_config: Mapping[str, str | None],
-    count: int,
-    services: Services,
-    report: Callable[[State, str | None], None],
-    paused: bool,
-) -> Pump:
-    """The pump of one task; an exception is the task's failure."""
-    resolved = services.resolve(connector_config)
-    parsed = services.parse(resolved)
-    if parsed.tasks_max_enforce and count > parsed.tasks_max:
-        raise too_many_tasks(task.connector, count, parsed.tasks_max)
-    task_class: Any = services.connector_plugin(connector_config).load().task
-    spec = _spec(task, parsed, services.resolve(task_config), task_class, services)
-    instance = task_class()
-    metrics = TaskMetrics()
-    if isinstance(instance, SourceTask):
-        return SourcePump(task, spec, instance, services.pumps, report, metrics, _topic_settings(parsed), paused)
-    if isinstance(instance, SinkTask):
-        subscription = Subscription(
-            group=parsed.group_id,
-            topics=parsed.topics,
-            pattern=java_pattern(parsed.topics_regex) if parsed.topics_regex else None,
-            tasks=count,
-            from_latest=parsed.consumer_overrides.get("auto.offset.reset") == "latest",
-        )
-        return SinkPump(task, spec, instance, services.pumps, report, metrics, subscription, paused)
-    raise PluginError(f"{task_class.__module__}:{task_class.__qualname__} is neither a SourceTask nor a SinkTask")
+@dataclass(frozen=True)
+class Prepared:
+    """What could be made of a task's configuration: all a pump needs."""
+
+    parsed: ConnectorConfig
+    spec: TaskSpec
+    instance: Task
+
+
+@dataclass(frozen=True)
+class TaskBuilder:
+    """Makes one task of ``count`` in two steps: user code first, on its own thread, then the pump, on the loop."""
+
+    task: TaskId
+    connector_config: Mapping[str, str | None]
+    task_config: Mapping[str, str | None]
+    count: int
+    services: Services
+
+    def prepare(self) -> Prepared:
+        """Resolve, parse, make the driver's copy of the task. Runs user code; an exception is the task's failure."""
+        services = self.services
+        parsed = services.parse(services.resolve(self.connector_config))
+        if parsed.tasks_max_enforce and self.count > parsed.tasks_max:
+            raise too_many_tasks(self.task.connector, self.count, parsed.tasks_max)
+        task_class: Any = parsed.plugin.load().task
+        spec = _spec(self.task, parsed, services.resolve(self.task_config), task_class, services)
+        return Prepared(parsed, spec, task_class())
+
+    def pump(self, prepared: Prepared, report: Callable[[State, str | None], None], paused: bool) -> Pump:
+        """The pump of the prepared task."""
+        parsed, spec, instance = prepared.parsed, prepared.spec, prepared.instance
+        pumps, metrics = self.services.pumps, TaskMetrics()
+        if isinstance(instance, SourceTask):
+            settings = _topic_settings(parsed)
+            return SourcePump(self.task, spec, instance, pumps, report, metrics, settings, paused)
+        if isinstance(instance, SinkTask):
+            subscription = _subscription(parsed, self.count)
+            return SinkPump(self.task, spec, instance, pumps, report, metrics, subscription, paused)
+        raise PluginError(f"{spec.task_target.target} is neither a SourceTask nor a SinkTask")
+
+
+def _subscription(parsed: ConnectorConfig, tasks: int) -> Subscription:
+    return Subscription(
+        group=parsed.group_id,
+        topics=parsed.topics,
+        pattern=java_pattern(parsed.topics_regex) if parsed.topics_regex else None,
+        tasks=tasks,
+        from_latest=parsed.consumer_overrides.get("auto.offset.reset") == "latest",
+    )
 
 
 def _topic_settings(parsed: ConnectorConfig) -> Callable[[str], Mapping[str, str]]:

@@ -5,68 +5,73 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable
 
 from .pump import Pump
-from .requests import State, TaskId
-from .statuses import Statuses
+from .requests import State
+from .services import Services
+from .task_building import TaskBuilder
 
 log = logging.getLogger(__name__)
 
 
 class TaskRunner:
-    """Runs a pump and reports for it until it is stopped; afterwards nothing it says reaches the status store."""
+    """Builds and runs a pump and reports for it until it is stopped; afterwards nothing it says is written."""
 
-    def __init__(self, task: TaskId, statuses: Statuses, stop_seconds: float) -> None:
-        self.task = task
-        self._statuses = statuses
-        self._stop_seconds = stop_seconds
-        self._pump: Pump | None = None
-        self._running: asyncio.Task[None] | None = None
-        self._silent = False
+    def __init__(self, builder: TaskBuilder, services: Services, paused: bool) -> None:
+        self.task = builder.task
+        self.pump: Pump | None = None
+        self._services = services
+        self._paused = paused
+        self._stopping = False
+        self._running = asyncio.get_running_loop().create_task(self._run(builder), name=f"task-{self.task}")
 
-    @property
-    def pump(self) -> Pump | None:
-        """The pump, or ``None`` where it could not be built."""
-        return self._pump
-
-    def start(self, build: Callable[[], Pump]) -> None:
-        """Build the pump and let it run. A failure to build is the task's failure."""
+    async def _run(self, builder: TaskBuilder) -> None:
+        what = f"{self.task}: the task's class"
         try:
-            self._pump = build()
+            preparing = self._services.calls.run(what, self._services.call_seconds, builder.prepare)
+            prepared = await asyncio.wrap_future(preparing)
+            if self._stopping:
+                return
+            self.pump = builder.pump(prepared, self.report, self._paused)
         except Exception as error:
             self.report(State.FAILED, _failure_text(error))
             return
-        self._running = asyncio.get_running_loop().create_task(self._pump.run(), name=f"task-{self.task}")
+        self._services.tasks_changed()
+        await self.pump.run()
 
     def report(self, state: State, trace: str | None) -> None:
         """A new state of the task, unless it was stopped meanwhile."""
-        if not self._silent:
-            self._statuses.task(self.task, state, trace)
+        if not self._stopping:
+            self._services.statuses.task(self.task, state, trace)
             if state is State.FAILED:
                 log.error("task %s failed: %s", self.task, trace)
 
     def pause(self) -> None:
-        if self._pump is not None:
-            self._pump.pause()
+        self._paused = True
+        if self.pump is not None:
+            self.pump.pause()
 
     def resume(self) -> None:
-        if self._pump is not None:
-            self._pump.resume()
+        self._paused = False
+        if self.pump is not None:
+            self.pump.resume()
 
     async def stop(self, state: State) -> None:
         """End the task and write its last state; after the limit it is abandoned and can commit nothing any more."""
-        self._silent = True
-        if self._pump is not None and self._running is not None:
-            self._pump.stop()
-            done, _ = await asyncio.wait({self._running}, timeout=self._stop_seconds)
-            if not done:
-                log.warning("task %s did not stop within %g s and is abandoned", self.task, self._stop_seconds)
-                self._pump.abandon()
+        self._stopping = True
+        if self.pump is not None:
+            self.pump.stop()
+        seconds = self._services.stop_seconds
+        done, _ = await asyncio.wait({self._running}, timeout=seconds)
+        if not done:
+            log.warning("task %s did not stop within %g s and is abandoned", self.task, seconds)
+            if self.pump is not None:
+                self.pump.abandon()
+        self._services.tasks_changed()
         if state is State.DESTROYED:
-            self._statuses.forget_task(self.task)
+            self._services.statuses.forget_task(self.task)
         else:
-            self._statuses.task(self.task, state, None)
+            self._services.statuses.task(self.task, state, None)
 
 
 def _failure_text(error: Exception) -> str:

@@ -19,6 +19,7 @@ class Worker:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._keepers: dict[str, ConnectorKeeper] = {}
+        self._readers: dict[str, list[SinkPump]] = {}
 
     def keep(self, name: str) -> None:
         """The connector was created, changed or removed: bring it to what the stores say."""
@@ -44,8 +45,16 @@ class Worker:
 
     def topics_changed(self, topics: set[str]) -> None:
         """Wake the sinks that read these topics."""
-        for pump in self._sinks():
-            pump.topics_changed(topics)
+        for topic in topics:
+            readers = self._readers.get(topic)
+            if readers is None:
+                readers = self._readers[topic] = [pump for pump in self._sinks() if pump.wants(topic)]
+            for pump in readers:
+                pump.wake()
+
+    def tasks_changed(self) -> None:
+        """Tasks came or went: who reads which topic must be found out again."""
+        self._readers.clear()
 
     async def stop(self) -> None:
         """Stop every task and connector, side by side."""
