@@ -5,7 +5,8 @@ Importing this package is cheap; ``CONVERTERS`` lists every class for plugin dis
 
 from __future__ import annotations
 
-from ..api.converter import Converter, HeaderConverter
+from penstock.api.converter import Converter, HeaderConverter
+
 from .boolean import BooleanConverter
 from .byte_array import ByteArrayConverter
 from .json import JsonConverter

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..api.errors import DataError
-from ..api.record import OPTIONAL_BOOLEAN, Schema, SchemaType
-from ..api.text import java_class
+from penstock.api.errors import DataError
+from penstock.api.record import OPTIONAL_BOOLEAN, Schema, SchemaType
+from penstock.api.text import java_class
+
 from .common import ValueAndHeaderConverter
 
 _VALUES = {b"\x00": False, b"\x01": True}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..api.batch import Column
-from ..api.errors import DataError
-from ..api.logical import DECIMAL_NAME
-from ..api.record import OPTIONAL_BYTES, Schema, SchemaType
-from ..api.text import java_class
+from penstock.api.batch import Column
+from penstock.api.errors import DataError
+from penstock.api.logical import DECIMAL_NAME
+from penstock.api.record import OPTIONAL_BYTES, Schema, SchemaType
+from penstock.api.text import java_class
+
 from .common import ValueAndHeaderConverter
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..api.config import ConfigDef, ConfigKey, Importance, Type, one_of
-from ..api.converter import Converter, HeaderConverter
-from ..api.record import Schema
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, one_of
+from penstock.api.converter import Converter, HeaderConverter
+from penstock.api.record import Schema
 
 KAFKA_VERSION = "4.1.1"
 

@@ -6,8 +6,8 @@ import struct
 from struct import Struct
 from typing import Any, ClassVar
 
-from ..api.errors import DataError
-from ..api.record import (
+from penstock.api.errors import DataError
+from penstock.api.record import (
     OPTIONAL_FLOAT32,
     OPTIONAL_FLOAT64,
     OPTIONAL_INT16,
@@ -15,7 +15,8 @@ from ..api.record import (
     OPTIONAL_INT64,
     Schema,
 )
-from ..api.text import java_class, round_to_float32
+from penstock.api.text import java_class, round_to_float32
+
 from .common import ValueAndHeaderConverter
 
 

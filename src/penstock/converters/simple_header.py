@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 from typing import Any, ClassVar
 
-from ..api.converter import HeaderConverter
-from ..api.record import BYTES, Schema
-from ..api.values import parse_text, to_text
+from penstock.api.converter import HeaderConverter
+from penstock.api.record import BYTES, Schema
+from penstock.api.values import parse_text, to_text
+
 from .common import KAFKA_VERSION
 from .string import decode_java_utf8
+
+_SHORT = 64
+
+
+@lru_cache(maxsize=4096)
+def _parse_short(data: bytes) -> tuple[Schema | None, Any]:
+    """Headers repeat from record to record, so short ones are remembered."""
+    return parse_text(decode_java_utf8(data))
+
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +39,7 @@ class SimpleHeaderConverter(HeaderConverter):
         if data is None:
             return None, None
         try:
-            return parse_text(decode_java_utf8(data))
+            return _parse_short(data) if len(data) <= _SHORT else parse_text(decode_java_utf8(data))
         except (OverflowError, RecursionError) as error:
             logger.warning("Header %r on topic %r cannot be read, so it stays bytes: %s", key, topic, error)
             return BYTES, data

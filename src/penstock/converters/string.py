@@ -6,11 +6,12 @@ import codecs
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..api.batch import Column
-from ..api.config import ConfigDef, ConfigKey, Importance, Type, Width
-from ..api.errors import ConfigError
-from ..api.record import OPTIONAL_STRING, Schema, SchemaType
-from ..api.text import java_text
+from penstock.api.batch import Column
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, Width
+from penstock.api.errors import ConfigError
+from penstock.api.record import OPTIONAL_STRING, Schema, SchemaType
+from penstock.api.text import java_text
+
 from .common import CONVERTER_TYPE, ValueAndHeaderConverter
 
 if TYPE_CHECKING:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...api.batch import Column
-from ...api.record import Schema, SchemaType
+from penstock.api.batch import Column
+from penstock.api.record import Schema, SchemaType
+
 from .encoding import quote
 
 _QUOTE, _BACKSLASH = 0x22, 0x5C
@@ -32,15 +34,14 @@ def encode_strings(array: pa.Array, prefix: str, suffix: str, nulls: str | None)
     """Each string quoted, between prefix and suffix; ``nulls`` is written for null, which otherwise stays null."""
     text_type = array.type
     content = _content(array)
-    low, high = content.low, content.high
     escaped = array
-    if content.has(_BACKSLASH):
+    if content.count(_BACKSLASH):
         escaped = pc.replace_substring(escaped, "\\", "\\\\")
-    if content.has(_QUOTE):
+    if content.count(_QUOTE):
         escaped = pc.replace_substring(escaped, '"', '\\"')
     opening, closing = pa.scalar(f'{prefix}"', text_type), pa.scalar(f'"{suffix}', text_type)
     joined = pc.binary_join_element_wise(opening, escaped, closing, pa.scalar("", text_type))
-    if low < _FIRST_PRINTABLE or high >= _FIRST_BEYOND_BASIC_PLANE:
+    if content.low < _FIRST_PRINTABLE or content.high >= _FIRST_BEYOND_BASIC_PLANE:
         odd = pc.fill_null(pc.match_substring_regex(array, _ESCAPED_ALONE), False)
         one_by_one = [f"{prefix}{quote(text)}{suffix}" for text in array.filter(odd).to_pylist()]
         joined = pc.replace_with_mask(joined, odd, pa.array(one_by_one, text_type))
@@ -83,26 +84,21 @@ def string_prefix(data: pa.Array) -> str | None:
 class _Content:
     """The bytes of all values of an array, looked at as one array of numbers."""
 
-    def __init__(self, values: pa.Array) -> None:
+    def __init__(self, values: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
         self._bytes = values
-        bounds = pc.min_max(values).as_py() if len(values) else {"min": None, "max": None}
-        self.low: int = _FIRST_PRINTABLE if bounds["min"] is None else bounds["min"]
-        self.high: int = 0 if bounds["max"] is None else bounds["max"]
-
-    def has(self, byte: int) -> bool:
-        return self.low <= byte <= self.high and pc.index(self._bytes, pa.scalar(byte, pa.uint8())).as_py() >= 0
+        self.low = int(values.min()) if len(values) else _FIRST_PRINTABLE
+        self.high = int(values.max()) if len(values) else 0
 
     def count(self, byte: int) -> int:
-        found: Any = pc.sum(pc.equal(self._bytes, pa.scalar(byte, pa.uint8()))).as_py()
-        return found or 0
+        return int(np.count_nonzero(self._bytes == byte)) if self.low <= byte <= self.high else 0
 
 
 def _content(array: pa.Array) -> _Content:
     """Only what lies between the first and the last offset, so that slices cost what they hold."""
+    _, offsets, data = array.buffers()
+    if not len(array) or data is None:
+        return _Content(np.empty(0, np.uint8))
     wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    offset_type = pa.int64() if wide else pa.int32()
-    offsets = pa.Array.from_buffers(offset_type, array.offset + len(array) + 1, [None, array.buffers()[1]])
-    if not len(array):
-        return _Content(pa.array([], pa.uint8()))
-    start, end = offsets[array.offset].as_py(), offsets[array.offset + len(array)].as_py()
-    return _Content(pa.Array.from_buffers(pa.uint8(), end, [None, array.buffers()[2]]).slice(start))
+    bounds = np.frombuffer(offsets, np.int64 if wide else np.int32)
+    start, end = bounds[array.offset], bounds[array.offset + len(array)]
+    return _Content(np.frombuffer(data, np.uint8)[start:end])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...api.batch import Column
-from ...api.config import ConfigDef, ConfigKey, Importance, Type, Width, one_of_ignoring_case
-from ...api.errors import DataError
-from ...api.record import Schema
+from penstock.api.batch import Column
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, Width, one_of_ignoring_case
+from penstock.api.errors import DataError
+from penstock.api.record import Schema
+
 from ..common import CONVERTER_TYPE, ValueAndHeaderConverter
 from .decoding import Read, reader_for
 from .encoding import Style, Write, plain_text, writer_for
 from .lenient import MAX_DEPTH
-from .reader import MISSING, JsonError, read_envelope, read_exact, read_plain, with_room
+from .reader import MISSING, JsonError, read_envelope, read_exact, read_plain
 from .schemas import schema_from_node, schema_text
 
 if TYPE_CHECKING:
@@ -79,6 +82,17 @@ _CONFIG = ConfigDef(
 )
 
 
+@contextmanager
+def room_to_recurse() -> Iterator[None]:
+    """A recursion limit that suits the deepest JSON."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 class JsonConverter(ValueAndHeaderConverter):
     """JSON values, by default in an envelope of ``schema`` and ``payload``."""
 
@@ -100,7 +114,11 @@ class JsonConverter(ValueAndHeaderConverter):
         if schema is None and value is None:
             return None
         prefix, write = self._writer(schema)
-        payload = with_room(lambda: write(value))
+        try:
+            payload = write(value)
+        except RecursionError:
+            with room_to_recurse():
+                payload = write(value)
         text = f"{prefix}{payload}}}" if self._with_schemas else payload
         if len(text) > 2 * MAX_DEPTH and _depth(text) > MAX_DEPTH:
             raise DataError(_UNWRITABLE)
@@ -110,9 +128,12 @@ class JsonConverter(ValueAndHeaderConverter):
         if data is None:
             return None, None
         try:
-            return with_room(lambda: self._read_envelope(data) if self._with_schemas else self._read_plain(data))
+            return self._read(data)
         except JsonError as error:
             raise DataError(_UNREADABLE) from error
+        except RecursionError:
+            with room_to_recurse():
+                return self._read(data)
 
     def encode(self, topic: str, column: Column) -> pa.Array | None:
         from .columns import encode_strings, is_plain_string
@@ -148,7 +169,9 @@ class JsonConverter(ValueAndHeaderConverter):
             _remember(self._writers, schema, found, self._cache_size)
         return found
 
-    def _read_plain(self, data: bytes) -> tuple[None, Any]:
+    def _read(self, data: bytes) -> tuple[Schema | None, Any]:
+        if self._with_schemas:
+            return self._read_envelope(data)
         value = read_plain(data)
         return None, None if value is MISSING else value
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from ...api.errors import DataError
-from ...api.logical import (
+from penstock.api.errors import DataError
+from penstock.api.logical import (
     DATE_NAME,
     DECIMAL_NAME,
     TIME_NAME,
@@ -25,8 +25,9 @@ from ...api.logical import (
     time_from_millis,
     wrap,
 )
-from ...api.record import FrozenKey, Schema, SchemaType
-from ...api.text import decimal_to_float32
+from penstock.api.record import FrozenKey, Schema, SchemaType
+from penstock.api.text import decimal_to_float32
+
 from .reader import MISSING, to_plain
 
 Read = Callable[[Any], Any]

@@ -11,8 +11,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from ...api.errors import DataError
-from ...api.logical import (
+from penstock.api.errors import DataError
+from penstock.api.logical import (
     DATE_NAME,
     DECIMAL_NAME,
     TIME_NAME,
@@ -23,8 +23,8 @@ from ...api.logical import (
     millis_from_time,
     to_millis,
 )
-from ...api.record import Float32, FrozenKey, Int8, Int16, Int32, Millis, Schema, SchemaType
-from ...api.text import java_class, java_double, java_float
+from penstock.api.record import Float32, FrozenKey, Int8, Int16, Int32, Millis, Schema, SchemaType
+from penstock.api.text import java_class, java_double, java_float
 
 Write = Callable[[Any], str]
 
@@ -48,7 +48,9 @@ class Style:
 
 def quote(text: str) -> str:
     """A JSON string. Characters beyond the basic plane are written as two escapes, as Jackson does."""
-    return f'"{_SPECIAL.sub(_escape, text)}"' if _SPECIAL.search(text) else f'"{text}"'
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{_SPECIAL.sub(_escape, text)}"'
 
 
 def plain_text(value: Any) -> str:

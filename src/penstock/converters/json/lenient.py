@@ -10,10 +10,11 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from ...api.logical import exact_decimal
+from penstock.api.logical import exact_decimal
 
 MAX_DEPTH = 1000
 MAX_NUMBER = 1000
+MAX_EXPONENT = 2**31 - 1
 
 MISSING = object()
 """There was nothing but white space."""
@@ -142,7 +143,7 @@ class _Scanner:
             number = exact_decimal(match.group())
         except InvalidOperation:
             raise JsonError("exponent too large") from None
-        if not -(2**31) < int(number.as_tuple().exponent) < 2**31:
+        if abs(int(number.as_tuple().exponent)) > MAX_EXPONENT:
             raise JsonError("exponent too large")
         return number
 

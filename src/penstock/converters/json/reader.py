@@ -7,55 +7,62 @@ bits, negative zero, exponents beyond Java's range, deep nesting, endless number
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from ...api.logical import wrap
-from .lenient import MAX_DEPTH, MISSING, JsonError, parse
+from penstock.api.logical import exact_decimal, wrap
 
-__all__ = ["MISSING", "JsonError", "read_envelope", "read_exact", "read_plain", "to_plain", "with_room"]
+from .lenient import MAX_DEPTH, MAX_EXPONENT, MISSING, JsonError, parse
 
-_ODD_NUMBER = re.compile(rb"-0[.0]*(?![0-9.])|[0-9]{19}|[eE][+-]?[0-9]{9}")
-_HUGE_EXPONENT = re.compile(rb"[eE][+-]?[0-9]{9}")
+__all__ = ["MISSING", "JsonError", "read_envelope", "read_exact", "read_plain", "to_plain"]
+
+_ODD_ZERO = re.compile(rb"-0[.0]*(?![0-9.])|[eE]-[0-9]{9}")
+_LONG_NUMBER = re.compile(rb"[0-9]{500}")
 _QUICK_SIZE = 1000
 """No text of so few bytes is nested too deep or holds too long a number."""
 
-_plain = msgspec.json.Decoder()
-_exact = msgspec.json.Decoder(float_hook=Decimal)
-_envelope = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-Result = TypeVar("Result")
+def _exact_number(text: str) -> Decimal:
+    number = exact_decimal(text)
+    if ("e" in text or "E" in text) and abs(int(number.as_tuple().exponent)) > MAX_EXPONENT:
+        raise ArithmeticError("exponent too large")
+    return number
+
+
+_plain = msgspec.json.Decoder()
+_exact = msgspec.json.Decoder(float_hook=_exact_number)
+_envelope = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, ArithmeticError, RecursionError)
 
 
 def read_plain(data: bytes) -> Any:
     """A value without a schema: integers wrapped to 64 bits, other numbers as floats; ``MISSING`` for blank bytes."""
-    if len(data) <= _QUICK_SIZE and _ODD_NUMBER.search(data) is None:
+    if len(data) <= _QUICK_SIZE or not _is_extreme(data):
         try:
-            return _plain.decode(data)
+            value = _plain.decode(data)
         except _REFUSED:
             pass
+        else:
+            if not _may_be_odd(value) or (_ODD_ZERO.search(data) is None and not _has_big_integer(value)):
+                return value
     return to_plain(read_exact(data))
 
 
 def read_exact(data: bytes) -> Any:
     """The JSON tree with all digits: fractions and exponents as :class:`decimal.Decimal`."""
-    if not _is_extreme(data):
+    if len(data) <= _QUICK_SIZE or not _is_extreme(data):
         try:
             return _exact.decode(data)
-        except (*_REFUSED, ArithmeticError):
+        except _REFUSED:
             pass
     return parse(data)
 
 
-def read_envelope(data: bytes) -> dict[str, Any] | None:
+def read_envelope(data: bytes) -> dict[str, msgspec.Raw] | None:
     """The members of an object as raw bytes, or ``None`` when it takes a closer look."""
-    if _is_extreme(data):
+    if len(data) > _QUICK_SIZE and _is_extreme(data):
         return None
     try:
         return _envelope.decode(data)
@@ -74,28 +81,27 @@ def to_plain(node: Any) -> Any:
     return wrap(node, 64) if type(node) is int else node
 
 
-def with_room(work: Callable[[], Result]) -> Result:
-    """Do recursive work, again with a higher recursion limit if that is what it takes."""
-    try:
-        return work()
-    except RecursionError:
-        with _raised_recursion_limit():
-            return work()
+def _may_be_odd(value: Any) -> bool:
+    """Whether a number in there may differ from what Java reads: zero with a sign, or an integer of over 64 bits."""
+    kind = type(value)
+    if kind is str:
+        return False
+    if kind is dict:
+        return any(map(_may_be_odd, value.values()))
+    if kind is list:
+        return any(map(_may_be_odd, value))
+    if kind is float:
+        return bool(value == 0.0)
+    return _has_big_integer(value)
 
 
-@contextmanager
-def _raised_recursion_limit() -> Iterator[None]:
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 20_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+def _has_big_integer(value: Any) -> bool:
+    if type(value) is dict:
+        return any(map(_has_big_integer, value.values()))
+    if type(value) is list:
+        return any(map(_has_big_integer, value))
+    return type(value) is int and not -(2**63) <= value < 2**63
 
 
 def _is_extreme(data: bytes) -> bool:
-    if _HUGE_EXPONENT.search(data):
-        return True
-    if len(data) <= _QUICK_SIZE:
-        return False
-    return data.count(b"[") + data.count(b"{") > MAX_DEPTH or re.search(rb"[0-9]{500}", data) is not None
+    return data.count(b"[") + data.count(b"{") > MAX_DEPTH or _LONG_NUMBER.search(data) is not None

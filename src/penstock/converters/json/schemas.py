@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...api.errors import DataError
-from ...api.logical import wrap
-from ...api.record import NO_DEFAULT, Field, Schema, SchemaType
-from ...api.validation import validate_value
+from penstock.api.errors import DataError
+from penstock.api.logical import wrap
+from penstock.api.record import NO_DEFAULT, Field, Schema, SchemaType
+from penstock.api.validation import validate_value
+
 from .decoding import reader_for
 from .encoding import Style, quote, writer_for
 
