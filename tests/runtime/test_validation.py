@@ -221,7 +221,7 @@ def test_the_override_policy_decides(plugins: Plugins, policy: str, key: str, al
 
 
 def test_an_override_of_the_wrong_type_is_a_bad_request(plugins: Plugins) -> None:
-    with pytest.raises(BadRequest, match=r"Invalid value many for configuration max.poll.records: Not a number of type"):
+    with pytest.raises(BadRequest, match=r"Invalid value many for configuration max.poll.records: Not a number"):
         run(plugins, {**SINK, "consumer.override.max.poll.records": "many"})
 
 

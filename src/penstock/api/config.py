@@ -141,7 +141,7 @@ class ConfigDef:
             if key.group is not None:
                 order = key.order if key.order >= 0 else used.get(key.group, 0) + 1
                 used[key.group] = max(order, used.get(key.group, 0))
-                key = replace(key, order=order)
+                key = key if key.order == order else replace(key, order=order)
             placed.append(key)
         self._keys = tuple(placed)
         self._by_name = {key.name: key for key in placed}

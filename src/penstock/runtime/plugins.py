@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .plugins_discovery import KIND_SUFFIXES, BrokenModule, Found, PluginEntry, PluginKind, by_python_path, discover
 
@@ -29,6 +29,9 @@ class Plugins:
         self.plugin_path = tuple(plugin_path)
         self._lock = threading.RLock()
         self._entries: dict[tuple[str, PluginKind], PluginEntry] = {}
+        self._sorted: list[PluginEntry] = []
+        self._full_names: dict[str, list[PluginEntry]] = {}
+        self._aliases: dict[str, list[PluginEntry]] = {}
         self._broken: dict[str, BrokenModule] = {}
         self._scanned = False
 
@@ -37,8 +40,7 @@ class Plugins:
         with self._lock:
             if not self._scanned:
                 self._scanned = True
-                for found in discover(self.plugin_path):
-                    self._add(found)
+                self._add(discover(self.plugin_path))
 
     @property
     def broken(self) -> Sequence[BrokenModule]:
@@ -50,17 +52,12 @@ class Plugins:
     def all(self, *kinds: PluginKind) -> list[PluginEntry]:
         """The plugins of some kinds (none given: of every kind), by kind and name."""
         self.scan()
-        order = {kind: place for place, kind in enumerate(PluginKind)}
-        with self._lock:
-            entries = [entry for entry in self._entries.values() if not kinds or entry.kind in kinds]
-        return sorted(entries, key=lambda entry: (order[entry.kind], entry.name))
+        return [entry for entry in self._sorted if not kinds or entry.kind in kinds]
 
     def listing(self, connectors_only: bool = True) -> list[Mapping[str, str]]:
         """What ``GET /connector-plugins`` answers."""
         kinds = CONNECTORS if connectors_only else tuple(k for k in PluginKind if k is not PluginKind.CONFIG_PROVIDER)
-        return [
-            {"class": entry.name, "type": entry.kind.value, "version": entry.version} for entry in self.all(*kinds)
-        ]
+        return [{"class": entry.name, "type": entry.kind.value, "version": entry.version} for entry in self.all(*kinds)]
 
     def connector(self, name: str) -> PluginEntry:
         """The connector that ``connector.class`` names. Raises :class:`UnknownPlugin` with Kafka Connect's texts."""
@@ -91,23 +88,26 @@ class Plugins:
         return matches[0]
 
     def matches(self, name: str, *kinds: PluginKind) -> list[PluginEntry]:
-        """All plugins that a name may mean: by full name, else by Python path, else by alias."""
-        entries = self.all(*kinds)
-        full = [entry for entry in entries if name in (entry.name, entry.target, entry.target.replace(":", "."))]
-        if full or not name:
-            return full
-        short = [entry for entry in entries if name in entry.aliases]
-        return short or self._import(name, kinds)
+        """All plugins that a name may mean: by full name, else by alias, else by the Python path of a class."""
+        if not name:
+            return []
+        self.scan()
+        for names in (self._full_names, self._aliases):
+            found = [entry for entry in names.get(name, ()) if not kinds or entry.kind in kinds]
+            if found:
+                return found
+        return self._import(name, kinds)
 
     def inner_classes(self, name: str) -> list[str]:
         """The plugins that are inner classes of a Java class which is none itself: ``Cast`` has ``Cast$Key``."""
         return sorted({entry.name for entry in self.all() if entry.name.startswith(f"{name}$")})
 
     def _import(self, name: str, kinds: tuple[PluginKind, ...]) -> list[PluginEntry]:
+        if name in self._full_names:
+            return []
         found = list(by_python_path(name))
         with self._lock:
-            for item in found:
-                self._add(item)
+            self._add(found)
         return [item for item in found if isinstance(item, PluginEntry) and (not kinds or item.kind in kinds)]
 
     def _reason(self, name: str) -> str:
@@ -116,10 +116,21 @@ class Plugins:
         broken = next((broken for broken in self.broken if not asked.isdisjoint(broken.names)), None)
         return "" if broken is None else f" Its module could not be loaded: {broken}"
 
-    def _add(self, found: Found) -> None:
-        if isinstance(found, BrokenModule):
-            self._broken[found.module] = found
-            return
-        known = self._entries.setdefault((found.name, found.kind), found)
-        if known.cls is not found.cls:
-            log.warning("Two plugins are called %s: %s is used, %s is not", found.name, known.target, found.target)
+    def _add(self, found: Iterable[Found]) -> None:
+        for item in found:
+            if isinstance(item, BrokenModule):
+                self._broken[item.module] = item
+                continue
+            known = self._entries.setdefault((item.name, item.kind), item)
+            if known.cls is not item.cls:
+                log.warning("Two plugins are called %s: %s is used, %s is not", item.name, known.target, item.target)
+        order = {kind: place for place, kind in enumerate(PluginKind)}
+        entries = sorted(self._entries.values(), key=lambda entry: (order[entry.kind], entry.name))
+        full_names: dict[str, list[PluginEntry]] = {}
+        aliases: dict[str, list[PluginEntry]] = {}
+        for entry in entries:
+            for name in {entry.name, entry.target, entry.target.replace(":", ".")}:
+                full_names.setdefault(name, []).append(entry)
+            for name in entry.aliases:
+                aliases.setdefault(name, []).append(entry)
+        self._sorted, self._full_names, self._aliases = entries, full_names, aliases

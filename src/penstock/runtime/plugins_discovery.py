@@ -11,6 +11,7 @@ import inspect
 import logging
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -141,11 +142,16 @@ def discover(plugin_path: Sequence[str]) -> Iterator[Found]:
 
 
 def by_python_path(name: str) -> Iterator[Found]:
-    """The plugin that ``module:Class`` or ``module.Class`` names, if there is such a module."""
+    """The plugin that ``module:Class`` or ``module.Class`` names, if there is such a module.
+
+    Anyone who may create connectors may have installed modules imported this way, so Python's own are left alone.
+    """
     module, colon, qualname = name.partition(":")
     if not colon:
         module, _, qualname = name.rpartition(".")
-    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", module) or not qualname or not _exists(module):
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", module) or not qualname:
+        return
+    if module.partition(".")[0] in sys.stdlib_module_names or not _exists(module):
         return
     try:
         yield from entries_of(load(f"{module}:{qualname}"))
