@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -50,7 +51,11 @@ def copy_of(spec: TaskSpec) -> Iterator[Copy]:
 
 
 def build(spec: TaskSpec) -> Copy:
-    """A new copy. Any exception of a plugin's constructor or ``configure`` comes through."""
+    """A new copy. Any exception of a plugin's constructor or ``configure`` comes through.
+
+    What plugins log on an executor goes to its standard error, unless somebody configured logging there.
+    """
+    logging.basicConfig(level=logging.INFO, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)")
     task: Task = _create(spec.task_target, spec)
     task.configure(spec.task_target.settings)
     header_converter: HeaderConverter = _create(spec.header_converter, spec)

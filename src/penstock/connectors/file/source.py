@@ -111,7 +111,7 @@ class FileStreamSourceTask(SourceTask):
         if self._no_line_in == _Searched.of(file, position):
             return None
         piece = self._follower.next_piece(file, position)
-        if piece.path == self._file:
+        if not piece.closed:
             end = self._complete_until(file, piece.start, position)
             return None if end is None else self._plan_piece(file, piece, end)
         with open(piece.path, "rb", buffering=0) as moved:

@@ -1,0 +1,5 @@
+"""Records into the worker's log."""
+
+from .sink import LogSink
+
+__all__ = ["LogSink"]
