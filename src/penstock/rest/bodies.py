@@ -35,20 +35,20 @@ ConfigBody = Annotated[
 Level = Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF", "ALL"]
 
 
-class OffsetBody(msgspec.Struct):
+class OffsetBody(msgspec.Struct, forbid_unknown_fields=True):
     """Where a connector is in one partition; an offset of null forgets the partition."""
 
     partition: dict[str, Any] | None = None
     offset: dict[str, Any] | None = None
 
 
-class OffsetsBody(msgspec.Struct):
+class OffsetsBody(msgspec.Struct, forbid_unknown_fields=True):
     """Partitions with their offsets."""
 
     offsets: Annotated[list[OffsetBody], msgspec.Meta(min_length=1)]
 
 
-class CreateBody(msgspec.Struct):
+class CreateBody(msgspec.Struct, forbid_unknown_fields=True):
     """A new connector. ``offsets`` are written before the first start."""
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
