@@ -1,0 +1,170 @@
+"""Connectors that do what a test tells them, and write down what was done to them.
+
+Every call is a line of JSON in the file ``journal``. ``fail`` and ``hang`` name calls (``start``, ``task.plan``,
+``on_created`` …) that raise or never return; with ``trouble.file`` they only do while that file exists.
+``alter.offsets`` chooses the answer of ``alter_offsets``: ``true``, ``false``, ``unsupported`` or ``raise``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.api import (
+    ConfigDef,
+    ConfigKey,
+    PluginError,
+    Plan,
+    Record,
+    SinkConnector,
+    SinkTask,
+    SourceConnector,
+    SourceTask,
+    Split,
+    Type,
+    UnsupportedOperationError,
+)
+
+KEYS = (
+    ConfigKey("journal", Type.STRING, default=""),
+    ConfigKey("fail", Type.LIST, default=[]),
+    ConfigKey("hang", Type.LIST, default=[]),
+    ConfigKey("trouble.file", Type.STRING, default=""),
+    ConfigKey("tasks.made", Type.INT, default=1),
+    ConfigKey("alter.offsets", Type.STRING, default="false"),
+    ConfigKey("secret", Type.PASSWORD, default=""),
+)
+
+
+def note(config: Mapping[str, str], call: str, **details: Any) -> None:
+    """Write a call down, then fail or hang if the configuration says so."""
+    if config.get("journal"):
+        line = json.dumps({"call": call, "pid": os.getpid(), **details})
+        with open(config["journal"], "a", encoding="utf-8") as journal:
+            journal.write(line + "\n")
+    obey(config, call)
+
+
+def obey(config: Mapping[str, str], call: str) -> None:
+    """Fail or hang if the configuration says so of this call."""
+    trouble = config.get("trouble.file")
+    if trouble and not Path(trouble).exists():
+        return
+    if call in config.get("hang", "").split(","):
+        time.sleep(3600)
+    if call in config.get("fail", "").split(","):
+        raise PluginError(f"{call} was told to fail")
+
+
+class _Probe:
+    """What source and sink have in common."""
+
+    settings: Mapping[str, str]
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        self.settings = settings
+
+    def validate(self, settings: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+        note(settings, "validate")
+        return {}
+
+    def start(self) -> None:
+        note(self.settings, "start")
+
+    def stop(self) -> None:
+        note(self.settings, "stop")
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        note(self.settings, "task_configs", max_tasks=max_tasks)
+        made = int(self.settings.get("tasks.made", "1"))
+        return [{**self.settings, "task.number": str(number)} for number in range(made)]
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Any) -> bool:
+        shown = list(offsets.items()) if isinstance(offsets, Mapping) else list(offsets)
+        note(config, "alter_offsets", offsets=shown)
+        answer = config.get("alter.offsets", "false")
+        if answer == "unsupported":
+            raise UnsupportedOperationError("told to")
+        if answer == "raise":
+            raise PluginError("these offsets are refused")
+        return answer == "true"
+
+    def on_created(self, config: Mapping[str, str]) -> None:
+        note(self.settings, "on_created", config=dict(config))
+
+    def on_updated(self, old: Mapping[str, str], new: Mapping[str, str]) -> None:
+        note(self.settings, "on_updated", old=dict(old), new=dict(new))
+
+    def on_deleted(self, old: Mapping[str, str]) -> None:
+        note(old, "on_deleted", old=dict(old))
+
+
+class ProbeSourceTask(SourceTask):
+    """Counts up to ``count`` in each task, ten records a batch; the offset is the next number."""
+
+    def start(self) -> None:
+        note(self.config, "task.start", task=self.config["task.number"])
+
+    def plan(self, offsets: Any) -> Plan | None:
+        partition = {"task": int(self.config["task.number"])}
+        position = (offsets.get(partition) or {"next": 0})["next"]
+        obey(self.config, "task.plan")
+        end = min(int(self.config.get("count", "0")), position + 10)
+        if position >= end:
+            return None
+        return Plan([Split({"first": position, "end": end})], [(partition, {"next": end})])
+
+    def read(self, split: Split) -> Iterator[Record]:
+        obey(self.config, "task.read")
+        for number in range(split.payload["first"], split.payload["end"]):
+            yield Record(topic=self.config["topic"], value=f"{self.config['task.number']}:{number}")
+
+    def stop(self) -> None:
+        note(self.config, "task.stop", task=self.config["task.number"])
+
+
+class ProbeSource(_Probe, SourceConnector):
+    """A source that obeys."""
+
+    version = "1.0"
+    config = ConfigDef(*KEYS, ConfigKey("topic", Type.STRING), ConfigKey("count", Type.INT, default=0))
+    task = ProbeSourceTask
+
+
+class ProbeSinkTask(SinkTask):
+    """Writes ``topic partition offset value`` lines to ``file``."""
+
+    def start(self) -> None:
+        note(self.config, "task.start", task=self.config["task.number"])
+
+    def put(self, records: Iterable[Record]) -> None:
+        obey(self.config, "task.put")
+        lines = [f"{record.topic} {record.partition} {record.offset} {record.value}\n" for record in records]
+        with open(self.config["file"], "a", encoding="utf-8") as file:
+            file.write("".join(lines))
+
+    def stop(self) -> None:
+        note(self.config, "task.stop", task=self.config["task.number"])
+
+
+class ProbeSink(_Probe, SinkConnector):
+    """A sink that obeys."""
+
+    version = "1.0"
+    config = ConfigDef(*KEYS, ConfigKey("file", Type.STRING))
+    task = ProbeSinkTask
+
+
+class PlainSource(SourceConnector):
+    """A connector without any hook, as written before hooks existed."""
+
+    version = "1.0"
+    config = ConfigDef(*KEYS, ConfigKey("topic", Type.STRING), ConfigKey("count", Type.INT, default=0))
+    task = ProbeSourceTask
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [{**self.settings, "task.number": "0"}]
