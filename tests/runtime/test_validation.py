@@ -263,9 +263,7 @@ def test_secrets_in_overrides_are_hidden(plugins: Plugins) -> None:
         ),
     ],
 )
-def test_plugins_in_a_configuration_are_checked(
-    plugins: Plugins, change: dict[str, str], key: str, text: str
-) -> None:
+def test_plugins_in_a_configuration_are_checked(plugins: Plugins, change: dict[str, str], key: str, text: str) -> None:
     found = run(plugins, {**SOURCE, **change})
     assert errors(found) == {key: [text]}
     assert found.error_count == 1

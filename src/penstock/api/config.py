@@ -18,6 +18,7 @@ from .record import NO_DEFAULT
 
 __all__ = [
     "NO_DEFAULT",
+    "ClassResolver",
     "ConfigDef",
     "ConfigKey",
     "ConfigValue",

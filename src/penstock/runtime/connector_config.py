@@ -13,8 +13,9 @@ from penstock.spark.splits import ErrorPolicy, PluginRef, TransformRef
 
 from .plugins import PluginEntry, PluginKind, Plugins
 from .topic_creation import TopicGroup, topic_groups
+from .validation_classes import class_names, is_usable
 from .validation_clients import overrides
-from .validation_keys import WORKER_CONVERTERS, class_names, framework_keys, is_usable, worker_converter
+from .validation_keys import WORKER_CONVERTERS, framework_keys, worker_converter
 from .validation_transforms import aliases
 
 

@@ -20,7 +20,10 @@ _REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 
 _ALLOWED_PATHS = ConfigDef(
     ConfigKey(
-        "allowed.paths", Type.STRING, None, Importance.MEDIUM,
+        "allowed.paths",
+        Type.STRING,
+        None,
+        Importance.MEDIUM,
         "Folders and files that may be read, separated by commas; anything if not set.",
     )
 )
@@ -93,7 +96,10 @@ class EnvVarConfigProvider(ConfigProvider):
     java_class = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
     config = ConfigDef(
         ConfigKey(
-            "allowlist.pattern", Type.STRING, ".*", Importance.LOW,
+            "allowlist.pattern",
+            Type.STRING,
+            ".*",
+            Importance.LOW,
             "A regular expression; only variables whose whole name matches can be read.",
         )
     )

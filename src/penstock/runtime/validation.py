@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigKey, ConfigValue, Importance, Type
+from penstock.api.config import ClassResolver, ConfigDef, ConfigKey, ConfigValue, Importance, Type
 from penstock.api.connector import Connector
 from penstock.api.converter import Converter
 from penstock.api.errors import ConfigError
@@ -18,9 +18,10 @@ from .plugins import PluginEntry, PluginKind, Plugins, UnknownPlugin
 from .plugins_versions import InvalidVersionSpec, VersionRange
 from .providers import References
 from .requests import BadRequest, NotFound, Validation
+from .validation_classes import class_names
 from .validation_clients import override_findings
 from .validation_json import Findings, connector_findings, definition_json, prefixed_findings
-from .validation_keys import WORKER_CONVERTERS, class_names, framework_keys
+from .validation_keys import WORKER_CONVERTERS, framework_keys
 from .validation_secrets import mask, without_secrets
 from .validation_sides import check_sink, check_source
 from .validation_transforms import with_transforms
@@ -143,7 +144,7 @@ def _own_keys(entry: PluginEntry) -> ConfigDef:
 
 
 def _own_values(
-    entry: PluginEntry, own: ConfigDef, props: Mapping[str, Any], classes: Any
+    entry: PluginEntry, own: ConfigDef, props: Mapping[str, Any], classes: ClassResolver
 ) -> dict[str, ConfigValue]:
     """What the connector says about its keys: its definitions and, if they are content, its ``validate``."""
     values = own.validate(props, classes)

@@ -12,7 +12,7 @@ from penstock.api.errors import ConfigError
 
 from .plugins import PluginKind, Plugins
 from .plugins_versions import version_spec
-from .validation_keys import PluginRecommender, VersionRecommender, class_names, is_usable, java_name
+from .validation_classes import PluginRecommender, VersionRecommender, class_names, is_usable, java_name
 
 IMPLICIT_KEYS = (
     ConfigKey("predicate", Type.STRING, None, doc="The alias of the predicate that chooses the records."),
@@ -83,8 +83,15 @@ def _type_key(
                 )
 
     return ConfigKey(
-        prefix + "type", Type.CLASS, importance=Importance.HIGH, doc=f"The class of the {kind.value} {alias}.",
-        validator=check, group=group, order=0, width=Width.LONG, display_name=f"{java_name(kind)} type for {alias}",
+        prefix + "type",
+        Type.CLASS,
+        importance=Importance.HIGH,
+        doc=f"The class of the {kind.value} {alias}.",
+        validator=check,
+        group=group,
+        order=0,
+        width=Width.LONG,
+        display_name=f"{java_name(kind)} type for {alias}",
         recommender=PluginRecommender(plugins, kind),
     )
 
@@ -94,9 +101,18 @@ def _version_key(
 ) -> ConfigKey:
     used = plugins.matches(str(props.get(prefix + "type") or ""), kind)
     return ConfigKey(
-        prefix + "plugin.version", Type.STRING, used[0].version if used else None, Importance.MEDIUM,
-        f"The version of the {kind.value} {alias}.", version_spec, group, 1, Width.LONG,
-        f"{java_name(kind)} version for {alias}", (), VersionRecommender(plugins, prefix + "type", kind),
+        prefix + "plugin.version",
+        Type.STRING,
+        used[0].version if used else None,
+        Importance.MEDIUM,
+        f"The version of the {kind.value} {alias}.",
+        version_spec,
+        group,
+        1,
+        Width.LONG,
+        f"{java_name(kind)} version for {alias}",
+        (),
+        VersionRecommender(plugins, prefix + "type", kind),
     )
 
 
