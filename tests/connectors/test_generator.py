@@ -110,7 +110,7 @@ def test_many_tasks_share_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     offsets = [Offsets() for _ in tasks]
     for task, own in zip(tasks, offsets, strict=True):
         batch(task, own)
-    now += 0.4
+    now += 0.41
     assert [len(batch(task, own)) for task, own in zip(tasks, offsets, strict=True)] == [10] * 4
 
 
