@@ -107,6 +107,6 @@ def test_run_without_a_file_moves_the_example_records(tmp_path: Path) -> None:
 
 
 def children_of_session(leader: int) -> list[str]:
-    """Processes that are still in the worker's session."""
+    """Processes that still live in the worker's session."""
     done = subprocess.run(["ps", "-o", "pid=,args=", "-s", str(leader)], capture_output=True, text=True)
-    return done.stdout.split("\n")[:-1]
+    return [line for line in done.stdout.splitlines() if "<defunct>" not in line]

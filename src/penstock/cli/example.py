@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.runtime.requests import CreateRequest
@@ -21,17 +22,13 @@ def prepare_example(folder: Path) -> list[CreateRequest]:
     notes = folder / NOTES
     if not notes.exists():
         notes.write_text("Append a line to this file and it travels through a topic to notes-copy.txt.\n")
-    strings = "org.apache.kafka.connect.storage.StringConverter"
+    lines = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
     return [
-        _connector("example-orders", "Generator", topic="orders", rate="5", shape="order"),
-        _connector("example-orders-out", "FileStreamSink", topics="orders", file=str(folder / ORDERS)),
-        _connector("example-notes", "FileStreamSource", topic="notes", file=str(notes), **{"value.converter": strings}),
+        _connector("example-orders", "Generator", {"topic": "orders", "rate": "5"}),
+        _connector("example-orders-out", "FileStreamSink", {"topics": "orders", "file": str(folder / ORDERS), **lines}),
+        _connector("example-notes", "FileStreamSource", {"topic": "notes", "file": str(notes), **lines}),
         _connector(
-            "example-notes-out",
-            "FileStreamSink",
-            topics="notes",
-            file=str(folder / NOTES_COPY),
-            **{"value.converter": strings},
+            "example-notes-out", "FileStreamSink", {"topics": "notes", "file": str(folder / NOTES_COPY), **lines}
         ),
     ]
 
@@ -47,5 +44,5 @@ def example_hints(url: str, folder: Path) -> list[str]:
     ]
 
 
-def _connector(name: str, plugin: str, **config: str) -> CreateRequest:
+def _connector(name: str, plugin: str, config: Mapping[str, str]) -> CreateRequest:
     return CreateRequest(name, {"name": name, "connector.class": plugin, **config})

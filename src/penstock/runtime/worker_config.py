@@ -11,7 +11,7 @@ from typing import Any
 
 from .listeners import Listener, advertised, parse_listener
 from .properties import PropertiesError, Property, as_dict, parse_properties, read_text
-from .worker_keys import NOT_USED, NOT_USED_QUIETLY, OPEN_PREFIXES, WORKER_KEYS
+from .worker_keys import JSON_CONVERTER, NOT_USED, NOT_USED_QUIETLY, OPEN_PREFIXES, WORKER_KEYS
 
 
 class WorkerConfigError(Exception):
@@ -22,8 +22,8 @@ class WorkerConfigError(Exception):
 class WorkerConfig:
     """The settings of one worker.
 
-    ``properties`` is the file as written, ``values`` the checked value of every key of
-    :data:`~penstock.runtime.worker_keys.WORKER_KEYS`, ``warnings`` what a user should know about the file.
+    ``properties`` is the file as written, with JSON converters where it names none; ``values`` the checked value of
+    every key of :data:`~penstock.runtime.worker_keys.WORKER_KEYS`; ``warnings`` what a user should know.
     """
 
     properties: Mapping[str, str]
@@ -67,7 +67,7 @@ class WorkerConfig:
         warnings = tuple(
             f"{places.get(key, source)}: {warning}" for key in properties if (warning := _warning(key)) is not None
         )
-        return cls(dict(properties), {name: found.value for name, found in checked.items()}, warnings)
+        return cls(_with_converters(properties), {name: found.value for name, found in checked.items()}, warnings)
 
     def subset(self, prefix: str) -> dict[str, str]:
         """The properties that start with ``prefix``, without it."""
@@ -128,7 +128,7 @@ class WorkerConfig:
     @property
     def header_converter(self) -> tuple[str, dict[str, str]]:
         """Class or alias, and its own keys."""
-        return self.values["header.converter"], self.subset("header.converter.")
+        return self._converter("header.converter")
 
     @property
     def offset_flush_interval_ms(self) -> int:
@@ -195,10 +195,17 @@ class WorkerConfig:
         return {key: value for key, value in self.properties.items() if key.startswith("spark.")}
 
     def _converter(self, key: str) -> tuple[str, dict[str, str]]:
-        own = self.subset(f"{key}.")
-        if key not in self.properties:
-            own.setdefault("schemas.enable", "false")
-        return self.values[key], own
+        return self.values[key], self.subset(f"{key}.")
+
+
+def _with_converters(properties: Mapping[str, str]) -> dict[str, str]:
+    """Kafka Connect insists on converters; here a worker without them writes plain JSON."""
+    completed = dict(properties)
+    for key in ("key.converter", "value.converter"):
+        if key not in properties:
+            completed[key] = JSON_CONVERTER
+            completed.setdefault(f"{key}.schemas.enable", "false")
+    return completed
 
 
 def _repeated(properties: list[Property], source: str) -> tuple[str, ...]:
