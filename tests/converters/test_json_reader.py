@@ -93,7 +93,7 @@ def test_a_thousand_levels_are_fine_and_one_more_is_not(plain: JsonConverter) ->
     assert plain.from_data("t", None, _read(plain, deep)) == deep
     with pytest.raises(DataError):
         _read(plain, b"[" + deep + b"]")
-    with pytest.raises(DataError, match="^Converting Kafka Connect data to byte"):
+    with pytest.raises(DataError, match=r"^Converting Kafka Connect data to byte"):
         JsonConverter().from_data("t", None, _read(plain, deep))
 
 

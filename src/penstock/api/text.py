@@ -1,6 +1,7 @@
 """Values as Java prints them: what StringConverter and the file sink write, and what messages name.
 
-``Struct{a=1,b=x}``, ``{a=1, b=x}``, ``[1, 2]``, ``1.0E10``, ``Tue Nov 14 22:13:20 UTC 2023``.
+``Struct{a=1,b=x}``, ``{a=1, b=x}``, ``[1, 2]``, ``1.0E10``, ``Tue Nov 14 22:13:20 UTC 2023``. Floats have the fewest
+digits that identify them, as Java prints them since version 19.
 """
 
 from __future__ import annotations

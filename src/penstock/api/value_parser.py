@@ -210,7 +210,7 @@ def _parse_number(token: str) -> Parsed | None:
     except InvalidOperation:
         return None
     scale = scale_of(number)
-    if not -(2**31) <= scale < 2**31:
+    if not -(2**31) < scale < 2**31:
         return None
     if number.adjusted() > _LONGEST_INTEGER:
         raise OverflowError(f"{token} is beyond the numbers that Java can hold")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _REPLACE = "penstock.java_replace"
+_ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _INTEGERS = {SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64}
 
 
 def _replace_like_java(error: UnicodeError) -> tuple[str, int]:
-    """One mark for a surrogate that was encoded in three bytes; otherwise what Python does."""
+    """One mark for a surrogate that was encoded in three bytes, or the first two of them; otherwise as Python does."""
     if isinstance(error, UnicodeDecodeError) and error.encoding == "utf-8":
-        piece = error.object[error.start : error.start + 3]
-        if len(piece) == 3 and piece[0] == 0xED and piece[1] >= 0xA0 and 0x80 <= piece[2] <= 0xBF:
-            return "\ufffd", error.start + 3
+        surrogate = _ENCODED_SURROGATE.match(error.object, error.start)
+        if surrogate is not None:
+            return "\ufffd", surrogate.end()
     replaced: tuple[str, int] = codecs.replace_errors(error)  # type: ignore[assignment]
     return replaced
 

@@ -7,6 +7,7 @@ refuses nesting beyond 1000 and numbers beyond 1000 characters.
 from __future__ import annotations
 
 import re
+import unicodedata
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -28,11 +29,12 @@ _MARKS = {
 }
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
+_STRING = re.compile(r'"((?:[^"\\\x00-\x1f\ud800-\udfff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
 _ESCAPE = re.compile(r"\\(?:u(....)|(.))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LITERAL = re.compile("true|false|null")
 _LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_WORD_CATEGORIES = {"Sc", "Pc", "Mn", "Mc", "Nl", "Cf", "Cc", "Cs"}
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -46,10 +48,11 @@ def parse(data: bytes) -> Any:
 
 
 def _text_of(data: bytes) -> str:
-    mark = next((mark for mark in _MARKS if data.startswith(mark)), b"")
+    """Undecodable bytes of UTF-8 become surrogates, which are refused only where they matter."""
+    mark = next((mark for mark in _MARKS if data.startswith(mark)), b"") if len(data) >= 4 else b""
     encoding = _MARKS[mark] if mark else _encoding_by_zeros(data[:4])
     try:
-        return data[len(mark) :].decode(encoding, "surrogatepass")
+        return data[len(mark) :].decode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
     except UnicodeDecodeError as error:
         raise JsonError(str(error)) from None
 
@@ -125,8 +128,7 @@ class _Scanner:
 
     def _literal(self, match: re.Match[str]) -> bool | None:
         self._at = match.end()
-        following = self._text[self._at : self._at + 1]
-        if following.isalnum() or following in ("_", "$"):
+        if _continues_word(self._text[self._at : self._at + 1]):
             raise JsonError(f"unknown word at {match.start()}")
         return _LITERALS[match.group()]
 
@@ -174,6 +176,13 @@ class _Scanner:
     def _skip_blanks(self) -> None:
         match = _BLANK.match(self._text, self._at)
         self._at = match.end() if match is not None else self._at
+
+
+def _continues_word(character: str) -> bool:
+    """Whether Java would take the character for a part of an identifier (or it could not be decoded)."""
+    if character < "0" or character > "\uffff":
+        return character > "0"
+    return character.isalnum() or unicodedata.category(character) in _WORD_CATEGORIES
 
 
 def _unescape(match: re.Match[str]) -> str:
