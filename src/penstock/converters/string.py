@@ -54,6 +54,7 @@ Decode = Callable[[bytes], str]
 def _codec(name: str) -> tuple[Encode, Decode]:
     """Functions for a Java character set. Java's UTF-16 and UTF-32 are big-endian unless a mark says otherwise."""
     try:
+        "".encode(name)
         canonical = codecs.lookup(name).name
     except (LookupError, ValueError):
         raise UnsupportedEncodingError(f"Unsupported encoding {name}") from None
