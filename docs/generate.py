@@ -1,0 +1,160 @@
+"""Writes docs/reference from the code, so that it cannot tell anything else than the code does: ``make docs``."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Iterable
+from pathlib import Path
+
+from penstock.api.config import ConfigDef, ConfigKey
+from penstock.cli.main import app
+from penstock.rest.table import ROUTES
+from penstock.runtime.plugins import PluginEntry, PluginKind, Plugins
+from penstock.runtime.worker_keys import NOT_USED, WORKER_KEYS
+
+FOLDER = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by docs/generate.py from the code. Change the code, then run: make docs -->\n"
+
+KINDS = {
+    PluginKind.SOURCE: "Source connectors",
+    PluginKind.SINK: "Sink connectors",
+    PluginKind.TRANSFORMATION: "Transforms",
+    PluginKind.PREDICATE: "Predicates",
+    PluginKind.CONVERTER: "Converters",
+    PluginKind.HEADER_CONVERTER: "Header converters",
+    PluginKind.CONFIG_PROVIDER: "Config providers",
+}
+
+
+def pages() -> dict[str, str]:
+    """File name → text of every page of the reference."""
+    return {
+        "worker.md": worker_page(),
+        "plugins.md": plugins_page(),
+        "cli.md": cli_page(),
+        "rest.md": rest_page(),
+    }
+
+
+def worker_page() -> str:
+    parts = [
+        NOTE,
+        "# Worker keys\n",
+        "A worker file is a Java properties file. An empty one works. Keys that start with `spark.` go to Spark,"
+        " `key.converter.`, `value.converter.` and `header.converter.` to the converters, `config.providers.` to the"
+        " config providers. Unknown keys get a warning.\n",
+    ]
+    for group in WORKER_KEYS.groups:
+        parts += [f"## {group}\n", _key_table(key for key in WORKER_KEYS.keys if key.group == group)]
+    parts.append("## Kafka Connect's keys without an effect here\n")
+    parts.append("They may stay in the file; the worker says at its start that they are not used.\n")
+    parts.append("| Key | Why |\n|---|---|\n" + "".join(f"| `{key}` | {why} |\n" for key, why in NOT_USED.items()))
+    return "\n".join(parts)
+
+
+def plugins_page() -> str:
+    plugins = Plugins().all()
+    parts = [
+        NOTE,
+        "# Plugins\n",
+        "The plugins that come with Penstock, with their own keys. A configuration may name a plugin by any of the"
+        " names shown: Kafka Connect's class, the short alias, the Python path.\n",
+    ]
+    for kind, title in KINDS.items():
+        found = [entry for entry in plugins if entry.kind is kind]
+        if found:
+            parts.append(f"## {title}\n")
+            parts += [_plugin(entry) for entry in found]
+    return "\n".join(parts)
+
+
+def _plugin(entry: PluginEntry) -> str:
+    plugin = entry.load()
+    config: ConfigDef = getattr(plugin, "config", None) or ConfigDef()
+    names = dict.fromkeys([entry.name, entry.target.replace(":", ".")])
+    about = (inspect.getdoc(plugin) or "").split("\n\n")[0].replace("\n", " ")
+    parts = [
+        f"### {entry.name.rsplit('.', 1)[-1]}\n",
+        f"{about}\n",
+        f"Names: {', '.join(f'`{name}`' for name in names)}\n",
+    ]
+    if len(config):
+        parts.append(_key_table(config.keys))
+    return "\n".join(parts)
+
+
+def _key_table(keys: Iterable[ConfigKey]) -> str:
+    rows = ["| Key | Type | Default | Importance | Meaning |\n|---|---|---|---|---|\n"]
+    for key in keys:
+        default = "*required*" if key.required else _code(key.default_text)
+        meaning = key.doc.replace("|", "\\|").replace("\n", " ")
+        rows.append(
+            f"| `{key.name}` | {key.type.value.lower()} | {default} | {key.importance.value.lower()} | {meaning} |\n"
+        )
+    return "".join(rows)
+
+
+def _code(text: str | None) -> str:
+    return "*none*" if text is None else "*empty*" if text == "" else f"`{text}`"
+
+
+def cli_page() -> str:
+    parts = [NOTE, "# Command line\n"]
+    for command in app.registered_commands:
+        function = command.callback
+        if function is None:
+            continue
+        text = re.sub(r"\[/?[a-z ]*\]", "", inspect.getdoc(function) or "")
+        parts += [
+            f"## penstock {command.name or function.__name__}\n",
+            f"{_as_markdown(text)}\n",
+            _parameters(function),
+        ]
+    return "\n".join(parts)
+
+
+def _as_markdown(text: str) -> str:
+    """Indented example lines become one code block."""
+    text = re.sub(r"\n\n(?=  penstock )", "\n", text)
+    return re.sub(
+        r"(?:^  penstock .*\n?)+", lambda block: "\n```\n" + inspect.cleandoc(block[0]) + "\n```\n", text, flags=re.M
+    )
+
+
+def _parameters(function: typing.Callable[..., object]) -> str:
+    rows = []
+    for name, hint in typing.get_type_hints(function, include_extras=True).items():
+        for info in getattr(hint, "__metadata__", ()):
+            first = [info.default] if isinstance(info.default, str) else []
+            shown = ", ".join([*first, *(info.param_decls or ())]) or info.metavar or name.upper()
+            rows.append(f"| `{shown}` | {info.help} |\n")
+    return "| Argument or option | Meaning |\n|---|---|\n" + "".join(rows) if rows else ""
+
+
+def rest_page() -> str:
+    rows = "".join(
+        f"| `{route.method}` | `{route.path}` | {route.summary} | {', '.join(map(str, route.replies))} |\n"
+        for route in ROUTES
+    )
+    return "\n".join(
+        [
+            NOTE,
+            "# REST API\n",
+            "Kafka Connect's API. `GET /openapi.json` serves it as an OpenAPI document, with bodies and errors. Every"
+            ' error is `{"error_code": …, "message": …}`.\n',
+            "| Method | Path | What it does | Success |\n|---|---|---|---|\n" + rows,
+        ]
+    )
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text)
+        print(f"wrote {FOLDER.name}/{name}")
+
+
+if __name__ == "__main__":
+    main()
