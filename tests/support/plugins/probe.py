@@ -1,8 +1,9 @@
 """Connectors that do what a test tells them, and write down what was done to them.
 
-Every call is a line of JSON in the file ``journal``. ``fail`` and ``hang`` name calls (``start``, ``task.plan``,
-``on_created`` …) that raise or never return; with ``trouble.file`` they only do while that file exists.
-``alter.offsets`` chooses the answer of ``alter_offsets``: ``true``, ``false``, ``unsupported`` or ``raise``.
+Every call is a line of JSON in the file ``journal``. ``fail``, ``hang`` and ``slow`` name calls (``start``,
+``task.plan``, ``on_created`` …) that raise, never return, or take a second; with ``trouble.file`` they only do while
+that file exists, with ``trouble.tasks`` only in the tasks of these numbers. ``alter.offsets`` chooses the answer of
+``alter_offsets``: ``true``, ``false``, ``unsupported`` or ``raise``.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any
 from penstock.api import (
     ConfigDef,
     ConfigKey,
-    PluginError,
     Plan,
+    PluginError,
     Record,
     SinkConnector,
     SinkTask,
@@ -33,15 +34,17 @@ KEYS = (
     ConfigKey("journal", Type.STRING, default=""),
     ConfigKey("fail", Type.LIST, default=[]),
     ConfigKey("hang", Type.LIST, default=[]),
+    ConfigKey("slow", Type.LIST, default=[]),
     ConfigKey("trouble.file", Type.STRING, default=""),
+    ConfigKey("trouble.tasks", Type.LIST, default=[]),
     ConfigKey("tasks.made", Type.INT, default=1),
     ConfigKey("alter.offsets", Type.STRING, default="false"),
     ConfigKey("secret", Type.PASSWORD, default=""),
 )
 
 
-def note(config: Mapping[str, str], call: str, **details: Any) -> None:
-    """Write a call down, then fail or hang if the configuration says so."""
+def note(config: Mapping[str, str], call: str, /, **details: Any) -> None:
+    """Write a call down, then do as the configuration says."""
     if config.get("journal"):
         line = json.dumps({"call": call, "pid": os.getpid(), **details})
         with open(config["journal"], "a", encoding="utf-8") as journal:
@@ -50,10 +53,15 @@ def note(config: Mapping[str, str], call: str, **details: Any) -> None:
 
 
 def obey(config: Mapping[str, str], call: str) -> None:
-    """Fail or hang if the configuration says so of this call."""
+    """Fail, hang or take long if the configuration says so of this call."""
     trouble = config.get("trouble.file")
     if trouble and not Path(trouble).exists():
         return
+    chosen = config.get("trouble.tasks")
+    if chosen and config.get("task.number") not in chosen.split(","):
+        return
+    if call in config.get("slow", "").split(","):
+        time.sleep(1)
     if call in config.get("hang", "").split(","):
         time.sleep(3600)
     if call in config.get("fail", "").split(","):
@@ -157,6 +165,28 @@ class ProbeSink(_Probe, SinkConnector):
     version = "1.0"
     config = ConfigDef(*KEYS, ConfigKey("file", Type.STRING))
     task = ProbeSinkTask
+
+
+class StuckSource(ProbeSource):
+    """A source that cannot even be made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        time.sleep(3600)
+
+
+class StuckTask(ProbeSourceTask):
+    """A task that cannot even be made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        time.sleep(3600)
+
+
+class StuckTaskSource(ProbeSource):
+    """A source whose tasks cannot be made."""
+
+    task = StuckTask
 
 
 class PlainSource(SourceConnector):
