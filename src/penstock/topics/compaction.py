@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 from .interface import TopicPartition
 from .manifest import Draft
 from .rewriting import Rewriter, SegmentWriter
-from .segments import Segment, with_offsets
+from .segments import Segment, summary, with_offsets
 from .settings import TopicSettings
 
 
@@ -31,11 +32,11 @@ def compact(
     drafts: list[Draft] = []
     writer: SegmentWriter | None = None
     start = end = 0
-    oldest, latest = min(s.oldest for s in segments), max(s.newest for s in segments)
+    template = summary(segments, explicit=True)
 
     def finish(until: int) -> None:
         assert writer is not None
-        drafts.append(writer.finish(Segment(0, start, until, 0, 0, oldest, latest, None, True)))
+        drafts.append(writer.finish(replace(template, start=start, end=until)))
 
     for table in _survivors(rewriter, at, segments, first, newest, now - rules.delete_retention_ms):
         if writer is None:

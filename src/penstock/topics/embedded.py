@@ -277,6 +277,7 @@ class EmbeddedTopics(TopicHome):
     ) -> _Outcome:
         outcome = _Outcome()
         ids: dict[str, int] = {}
+        now = now_ms()
         for part in staged:
             if part.count == 0:
                 continue
@@ -287,7 +288,7 @@ class EmbeddedTopics(TopicHome):
                     f"The staged file {self.folders.staged / part.path} for topic '{part.topic}' is gone, so its "
                     f"batch is not committed. It will be read again."
                 )
-            outcome.added.append((part, manifest.append(connection, ids[part.topic], part)))
+            outcome.added.append((part, manifest.append(connection, ids[part.topic], part, now)))
         return outcome
 
     def _topic_id(

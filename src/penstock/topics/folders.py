@@ -14,27 +14,26 @@ SUFFIX = ".parquet"
 class TopicFolders:
     """Paths under one folder; picklable.
 
-    ``topics/<topic>/partition=<n>/`` holds what is committed, ``staged/`` what may yet be, ``removed/`` what was
-    replaced or deleted and may still be read by a batch on its way. A file keeps its unique name in all three; among
-    the committed ones its first offset goes before it.
+    ``<topic>/partition=<n>/`` holds what is committed, ``~staged/`` what may yet be, ``~removed/`` what was replaced
+    or deleted and may still be read by a batch on its way (no topic can have such a name). A file keeps its unique
+    name in all three; among the committed ones its first offset goes before it.
     """
 
     root: str
 
     @property
     def staged(self) -> Path:
-        return Path(self.root, "staged")
+        return Path(self.root, "~staged")
 
     @property
     def removed(self) -> Path:
-        return Path(self.root, "removed")
+        return Path(self.root, "~removed")
 
-    @property
-    def topics(self) -> Path:
-        return Path(self.root, "topics")
+    def topic(self, topic: str) -> Path:
+        return Path(self.root, topic)
 
     def partition(self, topic: str, partition: int) -> Path:
-        return self.topics / topic / f"partition={partition}"
+        return self.topic(topic) / f"partition={partition}"
 
     def committed(self, topic: str, partition: int, start: int, name: str) -> Path:
         return self.partition(topic, partition) / f"{start:020d}-{name}"
@@ -48,7 +47,7 @@ class TopicFolders:
         return None
 
     def make(self) -> None:
-        for folder in (self.staged, self.removed, self.topics):
+        for folder in (self.staged, self.removed):
             folder.mkdir(parents=True, exist_ok=True)
 
     def publish(self, topic: str, partition: int, start: int, name: str) -> None:
@@ -67,7 +66,7 @@ class TopicFolders:
 
     def remove_empty(self, topic: str) -> None:
         """Remove the folders of a deleted topic, as far as they are empty."""
-        folder = self.topics / topic
+        folder = self.topic(topic)
         with suppress(OSError):
             for partition in folder.iterdir():
                 with suppress(OSError):

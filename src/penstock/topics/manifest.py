@@ -21,7 +21,8 @@ CREATE TABLE IF NOT EXISTS topic_partitions (
 CREATE TABLE IF NOT EXISTS segments (
     id INTEGER PRIMARY KEY AUTOINCREMENT, topic INTEGER NOT NULL, partition INTEGER NOT NULL,
     first INTEGER NOT NULL, next INTEGER NOT NULL, count INTEGER NOT NULL, size INTEGER NOT NULL,
-    oldest INTEGER NOT NULL, newest INTEGER NOT NULL, explicit INTEGER NOT NULL, file TEXT UNIQUE, blob BLOB);
+    oldest INTEGER NOT NULL, newest INTEGER NOT NULL, max_timestamp INTEGER NOT NULL,
+    explicit INTEGER NOT NULL, file TEXT UNIQUE, blob BLOB);
 CREATE INDEX IF NOT EXISTS segments_by_offset ON segments (topic, partition, first);
 CREATE TABLE IF NOT EXISTS removed_files (
     file TEXT PRIMARY KEY, topic TEXT NOT NULL, partition INTEGER NOT NULL, first INTEGER NOT NULL,
@@ -33,10 +34,10 @@ CREATE TABLE IF NOT EXISTS sink_states (
     name TEXT NOT NULL, task INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (name, task)) WITHOUT ROWID;
 """
 
-_COLUMNS = "id, first, next, count, size, oldest, newest, file, explicit != 0"
+_COLUMNS = "id, first, next, count, size, oldest, newest, max_timestamp, file, explicit != 0"
 _INSERT = """
-INSERT INTO segments (topic, partition, first, next, count, size, oldest, newest, explicit, file, blob)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO segments (topic, partition, first, next, count, size, oldest, newest, max_timestamp, explicit, file, blob)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -111,7 +112,7 @@ def change_settings(connection: sqlite3.Connection, name: str, settings: Mapping
     connection.execute("UPDATE topics SET settings = ? WHERE name = ?", (json.dumps(dict(settings)), name))
 
 
-def append(connection: sqlite3.Connection, topic: int, staged: Staged) -> Segment:
+def append(connection: sqlite3.Connection, topic: int, staged: Staged, now: int) -> Segment:
     """Give staged records their offsets: they follow what the partition has."""
     query = "SELECT next FROM topic_partitions WHERE topic = ? AND partition = ?"
     found = connection.execute(query, (topic, staged.partition)).fetchone()
@@ -125,15 +126,15 @@ def append(connection: sqlite3.Connection, topic: int, staged: Staged) -> Segmen
     connection.execute(
         "UPDATE topic_partitions SET next = ? WHERE topic = ? AND partition = ?", (end, topic, staged.partition)
     )
-    time = staged.max_timestamp
-    segment = Segment(0, start, end, staged.count, staged.size, time, time, staged.path, False)
+    segment = Segment(0, start, end, staged.count, staged.size, now, now, staged.max_timestamp, staged.path, False)
     return insert(connection, topic, staged.partition, Draft(segment, staged.blob))
 
 
 def insert(connection: sqlite3.Connection, topic: int, partition: int, draft: Draft) -> Segment:
     s = draft.segment
     values = (
-        topic, partition, s.start, s.end, s.count, s.size, s.oldest, s.newest, s.explicit, s.file, draft.blob
+        topic, partition, s.start, s.end, s.count, s.size, s.oldest, s.newest, s.max_timestamp, s.explicit, s.file,
+        draft.blob,
     )
     added = connection.execute(_INSERT, values).lastrowid
     assert added is not None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from .interface import TopicPartition
 from .manifest import Draft
 from .rewriting import Rewriter
-from .segments import Segment
+from .segments import Segment, summary
 from .settings import TopicSettings
 
 WORTHWHILE = 32
@@ -52,8 +51,7 @@ def merge(rewriter: Rewriter, at: TopicPartition, run: Sequence[Segment]) -> Dra
     except BaseException:
         writer.abandon()
         raise
-    oldest, newest = min(s.oldest for s in run), max(s.newest for s in run)
-    return writer.finish(replace(run[0], end=run[-1].end, oldest=oldest, newest=newest))
+    return writer.finish(summary(run, run[0].explicit))
 
 
 def _limits(rules: TopicSettings) -> tuple[int, float]:

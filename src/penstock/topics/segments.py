@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +20,17 @@ OFFSET_SCHEMA = RAW_SCHEMA.append(pa.field("offset", pa.int64()))
 
 ROW_GROUP_ROWS = 32 * 1024
 INLINE_BYTES = 256 * 1024
+SLICE_OVERHEAD = 4 * 1024
+"""A blob that is so much bigger than its rows carries the rest of a table they are a slice of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A committed piece of a topic partition: the offsets from ``start`` up to ``end``.
 
-    ``size`` is the size of its records in memory. ``oldest`` and ``newest`` are timestamps: no record is newer than
-    ``newest``, and ``oldest`` is the newest one of the oldest batch merged into it. ``file`` is ``None`` for records
-    kept in the manifest. Unless ``explicit``, row numbers are offsets from ``start``; else there is a column
+    ``size`` is the size of its records in memory. ``oldest`` and ``newest`` tell when its first and last batch were
+    committed, ``max_timestamp`` is the highest timestamp of a record; all milliseconds. ``file`` is ``None`` for
+    records kept in the manifest. Unless ``explicit``, row numbers are offsets from ``start``; else there is a column
     ``offset``.
     """
 
@@ -39,6 +41,7 @@ class Segment:
     size: int
     oldest: int
     newest: int
+    max_timestamp: int
     file: str | None
     explicit: bool
 
@@ -53,6 +56,22 @@ class Piece:
     blob: bytes | None = None
 
 
+def summary(segments: Sequence[Segment], explicit: bool) -> Segment:
+    """What is true of neighbours taken together; without their records."""
+    return Segment(
+        id=0,
+        start=segments[0].start,
+        end=segments[-1].end,
+        count=0,
+        size=0,
+        oldest=min(segment.oldest for segment in segments),
+        newest=max(segment.newest for segment in segments),
+        max_timestamp=max(segment.max_timestamp for segment in segments),
+        file=None,
+        explicit=explicit,
+    )
+
+
 def conform(table: pa.Table) -> pa.Table:
     """The same rows in exactly the columns and types of records at rest."""
     if table.schema.equals(RAW_SCHEMA):
@@ -62,15 +81,22 @@ def conform(table: pa.Table) -> pa.Table:
 
 def to_blob(table: pa.Table) -> bytes:
     """One Arrow message without its schema, which is known."""
-    batches = table.combine_chunks().to_batches()
-    batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
-    return bytes(batch.serialize())
+    blob = _serialize(table)
+    if len(blob) > SLICE_OVERHEAD + 2 * table.nbytes:
+        blob = _serialize(table.take(pa.array(range(table.num_rows))))
+    return blob
 
 
 def from_blob(blob: bytes, explicit: bool) -> pa.Table:
     """The rows of :func:`to_blob`."""
     schema = OFFSET_SCHEMA if explicit else RAW_SCHEMA
     return pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(blob), schema)])
+
+
+def _serialize(table: pa.Table) -> bytes:
+    batches = table.combine_chunks().to_batches()
+    batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+    return bytes(batch.serialize())
 
 
 @contextmanager
