@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 from penstock.runtime.herder import Herder
 from penstock.runtime.requests import (
     BadRequest,
+    CleanupInfo,
     ComponentStatus,
     Conflict,
     ConnectorInfo,
     ConnectorStatus,
     CreateRequest,
     Health,
+    LifecycleInfo,
     LoggerLevel,
     NotFound,
     OffsetEntry,
@@ -202,6 +204,15 @@ class MemoryHerder(Herder):
             return NotFound(f"Connector {name} not found")
         stopped = self.known[name].target is TargetState.STOPPED
         return None if stopped else BadRequest(_NOT_STOPPED.format(name=name))
+
+    def lifecycle(self, name: str) -> LifecycleInfo:
+        return LifecycleInfo(name, self._find(name).config, None, None)
+
+    def cleanups(self) -> Sequence[CleanupInfo]:
+        return []
+
+    def give_up_cleanup(self, cleanup: str) -> Future[None]:
+        return _failed(NotFound(f"Clean-up {cleanup} not found"))
 
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:
         found = [

@@ -46,7 +46,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Route:
-    """``path`` may hold ``{connector}``, ``{plugin}``, ``{logger}`` (text) and ``{task}`` (a number)."""
+    """``path`` may hold ``{connector}``, ``{plugin}``, ``{logger}``, ``{cleanup}`` (text) and ``{task}`` (a number)."""
 
     method: str
     path: str

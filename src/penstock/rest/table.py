@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.runtime.requests import ConnectorInfo, LoggerLevel
+from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel
 
-from . import admin, connectors, offsets, plugins, worker
+from . import admin, connectors, lifecycle, offsets, plugins, worker
 from .bodies import (
     ConfigBody,
     ConfigPatch,
@@ -123,6 +123,15 @@ OFFSETS = (
           parameters=[_forward]),
 )  # fmt: skip
 
+LIFECYCLE = (
+    Route("GET", "/connectors/{connector}/lifecycle", "Active configuration and hooks of a connector",
+          lifecycle.get_lifecycle, {200: Reply("What hooks did and will do", LifecycleInfo)}, {404: _UNKNOWN}),
+    Route("GET", "/lifecycle/cleanups", "Deletion hooks that still have to succeed", lifecycle.list_cleanups,
+          {200: Reply("Clean-ups, the oldest first", list[CleanupInfo])}),
+    Route("DELETE", "/lifecycle/cleanups/{cleanup}", "Give up a clean-up: what it would remove stays",
+          lifecycle.give_up_cleanup, {204: Reply("Given up")}, {404: "No such clean-up"}),
+)  # fmt: skip
+
 PLUGINS = (
     Route("GET", "/connector-plugins", "Installed plugins", plugins.list_plugins,
           {200: Reply("The plugins", list[PluginView])},
@@ -146,4 +155,4 @@ ADMIN = (
           parameters=[Parameter("scope", "worker (default) or cluster", {"type": "string", "default": "worker"})]),
 )  # fmt: skip
 
-ROUTES: tuple[Route, ...] = WORKER + CONNECTORS + OFFSETS + PLUGINS + ADMIN
+ROUTES: tuple[Route, ...] = WORKER + CONNECTORS + OFFSETS + LIFECYCLE + PLUGINS + ADMIN

@@ -20,6 +20,8 @@ from penstock.storage.status_store import StatusStore
 from penstock.topics.embedded import EmbeddedTopics
 
 from .calls import UserCode
+from .cleanups import Cleanups
+from .hooks import Hooks
 from .logging import Loggers
 from .planning import Planner
 from .plugins import Plugins
@@ -84,11 +86,14 @@ class StandaloneWorker:
             services.stop_seconds,
         )
         self._worker = worker = Worker(services)
+        hook_seconds = config.lifecycle_hook_timeout_ms / 1000
+        services.hooks = Hooks(configs, self._calls, services.connector_plugin, services.resolve, hook_seconds)
+        services.cleanups = Cleanups(configs, services.hooks, worker.settled, worker.keep)
         services.removed = worker.forget
         services.tasks_changed = worker.tasks_changed
         self.herder = StandaloneHerder(self._loop, services, worker, Loggers())
         topics.listen(lambda changed: self._post(worker.topics_changed, changed))
-        self._run(self._start_connectors(configs, worker))
+        self._run(self._start_connectors(services, worker))
         self._maintenance = asyncio.run_coroutine_threadsafe(self._maintain(topics), self._loop)
 
     def mark_ready(self) -> None:
@@ -120,9 +125,12 @@ class StandaloneWorker:
         except Exception as error:
             log.debug("Spark was not there to be stopped: %s", error)
 
-    async def _start_connectors(self, configs: ConfigStore, worker: Worker) -> None:
-        for name in configs.snapshot().connectors():
+    async def _start_connectors(self, services: Services, worker: Worker) -> None:
+        for restart in services.configs.pending_restarts():
+            services.configs.finish_restart(restart.connector)
+        for name in services.configs.snapshot().connectors():
             worker.keep(name)
+        services.cleanups.look()
 
     async def _maintain(self, topics: EmbeddedTopics) -> None:
         """Retention, compaction and merging, off the loop, one round after the other."""

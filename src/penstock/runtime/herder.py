@@ -8,10 +8,12 @@ from concurrent.futures import Future
 from typing import Any
 
 from .requests import (
+    CleanupInfo,
     ConnectorInfo,
     ConnectorStatus,
     CreateRequest,
     Health,
+    LifecycleInfo,
     LoggerLevel,
     OffsetEntry,
     RestartRequest,
@@ -95,6 +97,18 @@ class Herder(ABC):
     @abstractmethod
     def reset_offsets(self, name: str) -> Future[str]:
         """Forget all offsets of a stopped connector; ends with the message for the user."""
+
+    @abstractmethod
+    def lifecycle(self, name: str) -> LifecycleInfo:
+        """Active configuration and hooks of a connector. Raises ``NotFound`` (``Connector <name> not found``)."""
+
+    @abstractmethod
+    def cleanups(self) -> Sequence[CleanupInfo]:
+        """Deletion hooks that still have to succeed, the oldest first."""
+
+    @abstractmethod
+    def give_up_cleanup(self, cleanup: str) -> Future[None]:
+        """Forget a clean-up for good. Raises ``NotFound`` (``Clean-up <id> not found``)."""
 
     @abstractmethod
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:

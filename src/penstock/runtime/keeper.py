@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from penstock.api.connector import Connector
 
-from .calls import CallTimedOut
+from .hooks import HookFailed
 from .requests import RequestError, State, TargetState, TaskId
 from .services import Services
 from .task_building import TaskBuilder, task_configs
 from .tasks import TaskRunner
+from .traces import trace_of
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+WAITING = (
+    "Waiting for the clean-up of an earlier connector of this name: its on_deleted() has not succeeded yet and is "
+    "tried again. GET /lifecycle/cleanups shows it, DELETE /lifecycle/cleanups/{id} gives it up."
+)
 
 
 @dataclass(frozen=True)
@@ -80,10 +85,13 @@ class ConnectorKeeper:
         return asyncio.ensure_future(_all(waits))
 
     async def close(self) -> None:
-        """The worker stops: end tasks and instance, keep everything the stores know."""
+        """The worker stops: end tasks and instance, keep everything the stores know. A hook in progress is left."""
         self._closing = True
         self.poke()
-        await self.settled()
+        working = self._worker
+        if working is not None:
+            await asyncio.wait({working}, timeout=2 * self._services.stop_seconds)
+            working.cancel()
 
     async def settled(self) -> None:
         """Wait until nothing is left to do."""
@@ -100,7 +108,7 @@ class ConnectorKeeper:
                 self._dirty = True
             except Exception as error:
                 log.exception("connector %s could not be brought to its wanted state", self.name)
-                self._fail("".join(traceback.format_exception(error)))
+                self._fail(trace_of(error))
             finally:
                 self._release_waiters()
 
@@ -133,6 +141,8 @@ class ConnectorKeeper:
 
     async def _run(self, wanted: Wanted) -> None:
         if not self._failed and not self._started:
+            if not await self._prepare(wanted):
+                return
             await self._start(wanted)
             self._regenerate = True
         if self._started and self._regenerate:
@@ -175,11 +185,28 @@ class ConnectorKeeper:
             self._services.statuses.forget(self.name)
             self._services.removed(self.name)
 
-    async def _start(self, wanted: Wanted) -> None:
-        """Make and start the instance; a failure becomes the connector's status."""
+    async def _prepare(self, wanted: Wanted) -> bool:
+        """Call the hook that is due, with nothing running. ``False`` when the connector may not start now."""
         self._instance_config = wanted.config
         if self._fresh:
             self._status(State.UNASSIGNED)
+        hooks = self._services.hooks
+        try:
+            if not hooks.is_due(self.name, wanted.config):
+                return True
+            await self._stop_tasks(list(self.tasks), State.UNASSIGNED)
+            if await hooks.before_start(self.name, wanted.config):
+                return True
+        except HookFailed as failed:
+            self._fail(str(failed))
+            self._fail_waiters(failed)
+            return False
+        self._status(State.UNASSIGNED, WAITING)
+        self._services.cleanups.look()
+        return False
+
+    async def _start(self, wanted: Wanted) -> None:
+        """Make and start the instance; a failure becomes the connector's status."""
         try:
             regenerate = self._threadsafe_regenerate()
             self._instance = await self._call("start()", lambda: self._started_instance(wanted.config, regenerate))
@@ -188,7 +215,7 @@ class ConnectorKeeper:
         except (Superseded, asyncio.CancelledError):
             raise
         except Exception as error:
-            self._fail(_trace(error))
+            self._fail(trace_of(error))
             self._fail_waiters(error)
 
     def _started_instance(self, config: Mapping[str, str | None], regenerate: Callable[[], None]) -> Connector:
@@ -219,7 +246,7 @@ class ConnectorKeeper:
         except (Superseded, asyncio.CancelledError):
             raise
         except Exception as error:
-            self._fail(_trace(error))
+            self._fail(trace_of(error))
             return
         snapshot = self._services.configs.snapshot()
         same = snapshot.task_configs(self.name) == configs and snapshot.applied_config(self.name) == wanted.config
@@ -269,7 +296,7 @@ class ConnectorKeeper:
         except (Superseded, asyncio.CancelledError):
             raise
         except Exception as error:
-            self._fail(_trace(error))
+            self._fail(trace_of(error))
 
     async def _drop_instance(self, state: State | None = None) -> None:
         """End the instance for good, whatever its ``stop`` says."""
@@ -329,9 +356,3 @@ async def _all(waits: Sequence[asyncio.Future[None]]) -> None:
     for result in results:
         if isinstance(result, BaseException):
             raise result
-
-
-def _trace(error: Exception) -> str:
-    if isinstance(error, CallTimedOut):
-        return str(error)
-    return "".join(traceback.format_exception(error))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from .calls import UserCode
 from .metrics import TaskMetrics
 from .planning import Planner
 from .requests import State, TaskId
+from .traces import trace_of
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ class Pump(ABC):
             self._report(State.FAILED, str(failed))
         except Exception as error:
             if not self._stopping:
-                self._report(State.FAILED, "".join(traceback.format_exception(error)))
+                self._report(State.FAILED, trace_of(error))
         finally:
             await self._finish()
 

@@ -96,6 +96,40 @@ class RestartRequest:
 
 
 @dataclass(frozen=True)
+class PendingHook:
+    """A lifecycle hook that is being called, or was called without success. Times are milliseconds."""
+
+    hook: str
+    since: int
+    tries: int
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class LifecycleInfo:
+    """``GET /connectors/{name}/lifecycle``, secrets masked. ``next_hook`` is due at the next start."""
+
+    name: str
+    active: Mapping[str, str | None] | None
+    pending: PendingHook | None
+    next_hook: str | None
+    cleanups: Sequence[CleanupInfo] = ()
+
+
+@dataclass(frozen=True)
+class CleanupInfo:
+    """One element of ``GET /lifecycle/cleanups``: secrets in ``config`` are masked. Times are milliseconds."""
+
+    id: str
+    connector: str
+    config: Mapping[str, str | None]
+    since: int
+    tries: int
+    error: str | None = None
+    next_try: int | None = None
+
+
+@dataclass(frozen=True)
 class Health:
     """``GET /health``: ``status`` is ``healthy``, ``starting`` or ``unhealthy``."""
 

@@ -13,7 +13,9 @@ from penstock.topics.interface import TopicHome
 
 from . import validation
 from .calls import UserCode
+from .cleanups import Cleanups
 from .connector_config import ConnectorConfig, consumer_group, parse_connector_config
+from .hooks import Hooks
 from .plugins import PluginEntry, Plugins, UnknownPlugin
 from .providers import worker_references
 from .pump import PumpServices
@@ -27,13 +29,15 @@ Raw = Mapping[str, str | None]
 class Services:
     """The stores, the plugins, the limits, and the questions one asks of a connector's configuration.
 
-    ``statuses``, ``pumps``, ``removed`` and ``tasks_changed`` are set while the worker is put together.
+    What is only declared here is set while the worker is put together.
     """
 
     statuses: Statuses
     pumps: PumpServices
     removed: Callable[[str], None]
     tasks_changed: Callable[[], None]
+    hooks: Hooks
+    cleanups: Cleanups
 
     def __init__(
         self,

@@ -16,15 +16,18 @@ from penstock.topics.interface import TopicPartition
 from . import offsets as offset_rules
 from .calls import CallTimedOut
 from .herder import Herder
+from .lifecycle_view import cleanup_info, lifecycle_info
 from .logging import Loggers
 from .requests import (
     BadRequest,
+    CleanupInfo,
     Conflict,
     ConnectorInfo,
     ConnectorStatus,
     CreateRequest,
     Forbidden,
     Health,
+    LifecycleInfo,
     LoggerLevel,
     NotFound,
     OffsetEntry,
@@ -129,6 +132,17 @@ class StandaloneHerder(Herder):
     def reset_offsets(self, name: str) -> Future[str]:
         return self._submit(lambda: self._reset(name))
 
+    def lifecycle(self, name: str) -> LifecycleInfo:
+        self._require(name, f"Connector {name} not found")
+        return lifecycle_info(name, self._services)
+
+    def cleanups(self) -> Sequence[CleanupInfo]:
+        found = sorted(self._services.configs.snapshot().cleanups.values(), key=lambda cleanup: cleanup.since)
+        return [cleanup_info(cleanup, self._services) for cleanup in found]
+
+    def give_up_cleanup(self, cleanup: str) -> Future[None]:
+        return self._submit(lambda: self._give_up_cleanup(cleanup))
+
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:
         return self._services.plugins.listing(connectors_only)
 
@@ -198,8 +212,10 @@ class StandaloneHerder(Herder):
             if include_offsets:
                 await self._stop_for_good(name)
                 await self._forget_offsets(name, config)
-            await self._wait(self._services.configs.remove_connector(name))
+            cleanup = self._services.hooks.cleanup_for(name)
+            await self._wait(self._services.configs.remove_connector(name, cleanup))
             self._worker.keep(name)
+            self._services.cleanups.look()
 
     async def _stop_for_good(self, name: str) -> None:
         """Offsets can only go when nothing runs that would write them again."""
@@ -233,6 +249,9 @@ class StandaloneHerder(Herder):
                 if plan.restart_connector or plan.restart_tasks:
                     done = self._worker.restart(name, plan.restart_connector, plan.restart_tasks)
                     done.add_done_callback(_log_failed_restart)
+                    done.add_done_callback(lambda _: self._services.configs.finish_restart(name))
+                else:
+                    self._services.configs.finish_restart(name)
                 return plan.status
         await restarted
         return None
@@ -311,6 +330,10 @@ class StandaloneHerder(Herder):
             raise
         except Exception as error:
             raise BadRequest(f"Failed to modify offsets for {kind} connector {name}: {error}") from error
+
+    async def _give_up_cleanup(self, cleanup: str) -> None:
+        if await self._services.cleanups.give_up(cleanup) is None:
+            raise NotFound(f"Clean-up {cleanup} not found")
 
     async def _health(self) -> Health:
         return Health("healthy", READY) if self.ready else Health("starting", STARTING, 503)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 
 from .pump import Pump
 from .requests import State
 from .services import Services
 from .task_building import TaskBuilder
+from .traces import trace_of
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class TaskRunner:
                 return
             self.pump = builder.pump(prepared, self.report, self._paused)
         except Exception as error:
-            self.report(State.FAILED, _failure_text(error))
+            self.report(State.FAILED, trace_of(error))
             return
         self._services.tasks_changed()
         await self.pump.run()
@@ -72,9 +72,3 @@ class TaskRunner:
             self._services.statuses.forget_task(self.task)
         else:
             self._services.statuses.task(self.task, state, None)
-
-
-def _failure_text(error: Exception) -> str:
-    name = getattr(error, "exception", None)
-    text = "".join(traceback.format_exception(error))
-    return f"{name}: {error}\n{text}" if isinstance(name, str) else text

@@ -25,6 +25,8 @@ class Worker:
         """The connector was created, changed or removed: bring it to what the stores say."""
         keeper = self._keepers.get(name)
         if keeper is None:
+            if self._services.configs.snapshot().connector_config(name) is None:
+                return
             keeper = self._keepers[name] = ConnectorKeeper(name, self._services)
         keeper.poke()
 
@@ -57,7 +59,8 @@ class Worker:
         self._readers.clear()
 
     async def stop(self) -> None:
-        """Stop every task and connector, side by side."""
+        """Stop every clean-up, task and connector, side by side."""
+        self._services.cleanups.stop()
         await asyncio.gather(*(keeper.close() for keeper in list(self._keepers.values())))
 
     def _sinks(self) -> Iterator[SinkPump]:

@@ -11,6 +11,7 @@ from . import config_records as records
 from .config_records import Config, Restart, SessionKey
 from .config_snapshot import ConfigSnapshot, ConnectorEntry
 from .json_records import from_json
+from .lifecycle_records import CLEANUP, LIFECYCLE, Cleanup, Lifecycle, read_cleanup, read_lifecycle
 from .log import LogRecord
 from .states import TargetState
 
@@ -53,6 +54,8 @@ class ConfigReader:
         self._buffered: dict[str, dict[int, Config]] = {}
         self._fenced: dict[str, int] = {}
         self._session_key: SessionKey | None = None
+        self._lifecycles: dict[str, Lifecycle] = {}
+        self._cleanups: dict[str, Cleanup] = {}
         self._position = 0
         self.restarts: dict[str, Restart] = {}
         self._readers: list[tuple[str, Callable[[str, Any], Notice | None]]] = [
@@ -64,10 +67,14 @@ class ConfigReader:
             (records.FENCING, self._fencing),
             (records.SESSION_KEY, self._session),
             (records.LOGGER, self._logger),
+            (LIFECYCLE, self._lifecycle),
+            (CLEANUP, self._cleanup),
         ]
 
     def snapshot(self) -> ConfigSnapshot:
-        return ConfigSnapshot(dict(self._connectors), self._position, self._session_key)
+        return ConfigSnapshot(
+            dict(self._connectors), self._position, self._session_key, dict(self._lifecycles), dict(self._cleanups)
+        )
 
     def apply(self, position: int, record: LogRecord) -> Notice | None:
         """Take in one record; the notice for listeners, if there is any. A record that makes no sense is logged."""
@@ -170,3 +177,17 @@ class ConfigReader:
         if not isinstance(level, str):
             raise ValueError("'level' must be a string")
         return lambda listener: listener.logger_level_set(namespace, level)
+
+    def _lifecycle(self, name: str, value: Any) -> Notice | None:
+        if value is None:
+            self._lifecycles.pop(name, None)
+        else:
+            self._lifecycles[name] = read_lifecycle(value)
+        return None
+
+    def _cleanup(self, name: str, value: Any) -> Notice | None:
+        if value is None:
+            self._cleanups.pop(name, None)
+        else:
+            self._cleanups[name] = read_cleanup(name, value)
+        return None

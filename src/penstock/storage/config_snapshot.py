@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .config_records import Config, SessionKey
+from .lifecycle_records import Cleanup, Lifecycle
 from .states import TargetState
 
 
@@ -34,12 +35,14 @@ class ConnectorEntry:
 class ConfigSnapshot:
     """The connectors with their configs, tasks and target states. Never changes; ask the store for a newer one.
 
-    ``position`` is the one after the last record read.
+    ``position`` is the one after the last record read. ``cleanups`` are deletion hooks that still have to succeed.
     """
 
     entries: Mapping[str, ConnectorEntry]
     position: int = 0
     session_key: SessionKey | None = None
+    lifecycles: Mapping[str, Lifecycle] = field(default_factory=dict)
+    cleanups: Mapping[str, Cleanup] = field(default_factory=dict)
 
     def connectors(self) -> Sequence[str]:
         """The names of all connectors."""
@@ -72,6 +75,14 @@ class ConfigSnapshot:
         """The connector config from which the current tasks were made."""
         entry = self.entries.get(connector)
         return entry.applied if entry else None
+
+    def lifecycle(self, connector: str) -> Lifecycle:
+        """What is known of a connector's hooks."""
+        return self.lifecycles.get(connector, Lifecycle())
+
+    def cleanups_of(self, connector: str) -> Sequence[Cleanup]:
+        """Clean-ups that connectors of this name have left behind, the oldest first."""
+        return sorted((c for c in self.cleanups.values() if c.connector == connector), key=lambda c: c.since)
 
     def inconsistent(self) -> set[str]:
         """Connectors whose last task commit was incomplete."""

@@ -11,6 +11,7 @@ from . import config_records as records
 from .config_reader import ConfigListener, ConfigReader
 from .config_records import Config, Restart, SessionKey
 from .config_snapshot import ConfigSnapshot
+from .lifecycle_records import Cleanup, Lifecycle, cleanup_finished_record, cleanup_record, lifecycle_record
 from .log import Log, LogRecord
 from .states import TargetState
 
@@ -73,9 +74,10 @@ class ConfigStore:
         state = [] if target_state is None else [records.target_state_record(name, target_state)]
         return self._append([*state, records.connector_record(name, config)])
 
-    def remove_connector(self, name: str) -> Future[None]:
-        """Delete a connector, its tasks and its target state."""
-        return self._append([records.connector_record(name, None), records.target_state_record(name, None)])
+    def remove_connector(self, name: str, cleanup: Cleanup | None = None) -> Future[None]:
+        """Delete a connector, its tasks, target state and lifecycle; what its deletion hook has to do is kept."""
+        gone = [records.connector_record(name, None), records.target_state_record(name, None)]
+        return self._append([*gone, *_lifecycle_records(name, None, cleanup)])
 
     def put_task_configs(self, name: str, configs: Sequence[Config]) -> Future[None]:
         """Replace the tasks of a connector."""
@@ -90,6 +92,18 @@ class ConfigStore:
         """Zero tasks and the target state STOPPED."""
         stopped = records.target_state_record(name, TargetState.STOPPED)
         return self._append([records.commit_record(name, 0), stopped])
+
+    def put_lifecycle(self, name: str, lifecycle: Lifecycle | None, cleanup: Cleanup | None = None) -> Future[None]:
+        """Note how far a connector's hooks have come, and a clean-up that follows from it."""
+        return self._append(_lifecycle_records(name, lifecycle, cleanup))
+
+    def put_cleanup(self, cleanup: Cleanup) -> Future[None]:
+        """Note how far a clean-up has come."""
+        return self._append([cleanup_record(cleanup)])
+
+    def finish_cleanup(self, cleanup: str) -> Future[None]:
+        """The clean-up succeeded, or somebody gave it up."""
+        return self._append([cleanup_finished_record(cleanup)])
 
     def put_restart(self, name: str, only_failed: bool, include_tasks: bool) -> Future[None]:
         """Ask for a restart; mark it with :meth:`finish_restart` when it is done."""
@@ -127,3 +141,8 @@ class ConfigStore:
                     notice(listener)
                 except Exception:
                     logger.exception("A listener failed on a change of the configuration")
+
+
+def _lifecycle_records(name: str, lifecycle: Lifecycle | None, cleanup: Cleanup | None) -> list[LogRecord]:
+    left = [] if cleanup is None else [cleanup_record(cleanup)]
+    return [lifecycle_record(name, lifecycle), *left]

@@ -1,0 +1,98 @@
+"""Deletion hooks that still have to succeed: tried again with back-off, over restarts, until done or given up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from penstock.storage.config_store import ConfigStore
+from penstock.storage.lifecycle_records import Cleanup
+
+from .hooks import Hooks, now_ms
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY_SECONDS = 1.0
+LONGEST_RETRY_SECONDS = 300.0
+
+
+class Cleanups:
+    """One loop for each clean-up that is left. Runs on the runtime's loop.
+
+    ``settled`` waits until nothing of a connector runs any more; ``done`` is told the name of a connector one of
+    whose clean-ups is over, since a new connector of that name may be waiting for it.
+    """
+
+    def __init__(
+        self,
+        configs: ConfigStore,
+        hooks: Hooks,
+        settled: Callable[[str], Awaitable[None]],
+        done: Callable[[str], None],
+    ) -> None:
+        self._configs = configs
+        self._hooks = hooks
+        self._settled = settled
+        self._done = done
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    def look(self) -> None:
+        """Start what the store has and nobody works on."""
+        for cleanup in self._configs.snapshot().cleanups.values():
+            if cleanup.id not in self._running:
+                task = asyncio.get_running_loop().create_task(self._work(cleanup.id), name=f"cleanup-{cleanup.id}")
+                self._running[cleanup.id] = task
+
+    async def give_up(self, cleanup_id: str) -> Cleanup | None:
+        """Forget a clean-up for good; ``None`` when there is no such one. What it would have removed stays."""
+        cleanup = self._find(cleanup_id)
+        if cleanup is None:
+            return None
+        running = self._running.pop(cleanup_id, None)
+        if running is not None:
+            running.cancel()
+        await asyncio.wrap_future(self._configs.finish_cleanup(cleanup_id))
+        log.warning("the clean-up %s of connector %s was given up", cleanup_id, cleanup.connector)
+        self._done(cleanup.connector)
+        return cleanup
+
+    def stop(self) -> None:
+        """End all loops; what is left goes on at the next start."""
+        for running in self._running.values():
+            running.cancel()
+
+    async def _work(self, cleanup_id: str) -> None:
+        cleanup = self._find(cleanup_id)
+        try:
+            while cleanup is not None and not await self._try(cleanup):
+                cleanup = self._find(cleanup_id)
+        finally:
+            self._running.pop(cleanup_id, None)
+
+    async def _try(self, cleanup: Cleanup) -> bool:
+        if cleanup.next_try is not None:
+            await asyncio.sleep(max(0.0, (cleanup.next_try - now_ms()) / 1000))
+        await self._settled(cleanup.connector)
+        try:
+            await self._hooks.clean_up(cleanup)
+        except Exception as error:
+            await self._failed(cleanup, error)
+            return False
+        await asyncio.wrap_future(self._configs.finish_cleanup(cleanup.id))
+        log.info("cleaned up after connector %s", cleanup.connector)
+        self._done(cleanup.connector)
+        return True
+
+    async def _failed(self, cleanup: Cleanup, error: Exception) -> None:
+        wait = min(FIRST_RETRY_SECONDS * 2**cleanup.tries, LONGEST_RETRY_SECONDS)
+        log.warning(
+            "on_deleted() of connector %s failed and is tried again in %g s: %s", cleanup.connector, wait, error
+        )
+        next_try = now_ms() + int(wait * 1000)
+        failed = replace(cleanup, tries=cleanup.tries + 1, error=str(error), next_try=next_try)
+        await asyncio.wrap_future(self._configs.put_cleanup(failed))
+
+    def _find(self, cleanup_id: str) -> Cleanup | None:
+        return self._configs.snapshot().cleanups.get(cleanup_id)
