@@ -1,0 +1,49 @@
+"""What the documentation says about the code is true."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def _generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    written = {path.name: path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md")}
+    assert written == _generator().pages(), "docs/reference is out of date: run make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_every_make_target_of_the_readme_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    asked = set(re.findall(r"make ([a-z]+)", (ROOT / "README.md").read_text()))
+    assert asked <= targets
+    assert {"setup", "run", "test", "lint", "bench", "docs", "clean"} <= targets
+
+
+def test_the_connector_guide_shows_the_example_that_is_tested() -> None:
+    guide = (ROOT / "docs" / "guides" / "writing-connectors.md").read_text()
+    example = (ROOT / "examples" / "plugins" / "countdown.py").read_text()
+    for line in ("return Plan([Split({", 'yield Record(value={"left": number}', "with (folder / f"):
+        (shown,) = [text.strip() for text in guide.splitlines() if line in text]
+        assert shown in example
