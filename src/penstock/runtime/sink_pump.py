@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.api.task import SinkTask
 from penstock.spark.splits import Receipt, SinkWork, TaskSpec
+from penstock.storage.faults import reach
 from penstock.topics.interface import Range, SinkCommit, TopicPartition
 
 from .metrics import TaskMetrics
@@ -60,8 +61,11 @@ class SinkPump(Pump):
         if not ranges:
             return False
         began = asyncio.get_running_loop().time()
+        reach("sink-planned")
         receipts = await self.dispatch(self._works(ranges))
+        reach("sink-put")
         await self._commit(ranges, receipts)
+        reach("sink-committed")
         self._adapt(asyncio.get_running_loop().time() - began)
         return True
 

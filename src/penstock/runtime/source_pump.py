@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.api.task import Plan, SourceOffset, SourceOffsets, SourcePartition, SourceTask
 from penstock.spark.splits import Receipt, SourceWork, TaskSpec
+from penstock.storage.faults import reach
 from penstock.storage.offset_store import OffsetStore
 from penstock.topics.interface import SourceCommit, Staged
 
@@ -75,8 +76,11 @@ class SourcePump(Pump):
         self._idle_for = SHORTEST_IDLE_SECONDS
         stager, counts = self.services.topics.stager(), self._unusual_partition_counts()
         works = [SourceWork(self.spec, split, stager, counts) for split in plan.splits]
+        reach("source-planned")
         receipts = await self.dispatch(works)
+        reach("source-read")
         await self._commit(plan, receipts)
+        reach("source-told")
         return True
 
     def _plan(self) -> Plan | None:
@@ -98,6 +102,7 @@ class SourcePump(Pump):
         staged = [part for receipt in receipts for part in receipt.staged]
         offsets = latest_offsets(plan, receipts)
         await self._write([*staged, *dead], offsets)
+        reach("source-committed")
         self.metrics.add(receipts)
         for topic in {part.topic for part in staged}:
             self.services.use_topic(self.task, topic)
