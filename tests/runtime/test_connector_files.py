@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.runtime.connector_files import ConnectorFileError, load_connector_file, parse_connector_file
-from penstock.runtime.pipeline_files import load_pipeline_file
+from penstock.runtime.pipeline_files import load_pipeline_file, load_pipelines
 from penstock.runtime.requests import CreateRequest, OffsetEntry, TargetState
 
 CONFIG = {"name": "in", "connector.class": "FileStreamSource", "tasks.max": "1"}
@@ -153,3 +153,11 @@ def test_a_wrong_pipeline_file_says_where(tmp_path: Path, text: str, message: st
         load_pipeline_file(file)
     assert message in str(caught.value)
     assert str(file) in str(caught.value)
+
+
+def test_folders_of_pipeline_files_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for file, name in (("b.yml", "second"), ("a.json", "first"), ("c.txt", "no")):
+        (tmp_path / file).write_text(json.dumps({"pipelines": [{"connectors": [{"name": name}]}]}))
+    assert [request.name for request in load_pipelines([tmp_path])] == ["first", "second"]
+    with pytest.raises(ConnectorFileError, match="more than one connector named first"):
+        load_pipelines([tmp_path, tmp_path / "a.json"])

@@ -27,8 +27,9 @@ def test_an_empty_file_works(tmp_path: Path) -> None:
     assert config.warnings == ()
     assert config.data_dir == Path.cwd() / "penstock-data"
     assert [str(listener) for listener in config.listeners] == ["http://:8083"]
-    assert config.key_converter == ("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"})
-    assert config.offset_flush_interval_ms == 60_000
+    assert config.properties["key.converter"] == "org.apache.kafka.connect.json.JsonConverter"
+    assert config.subset("value.converter.") == {"schemas.enable": "false"}
+    assert config.values["offset.flush.interval.ms"] == 60_000
     assert config.task_shutdown_graceful_timeout_ms == 5_000
     assert config.admin_listeners is None
     assert config.topic_tracking_enable
@@ -39,15 +40,16 @@ def test_the_file_of_the_kafka_distribution_works_and_says_what_is_not_used(tmp_
     file = tmp_path / "connect-standalone.properties"
     file.write_text(KAFKA_STANDALONE)
     config = WorkerConfig.load(file)
-    assert config.value_converter == ("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "true"})
-    assert config.offset_flush_interval_ms == 10_000
+    assert config.subset("value.converter.") == {"schemas.enable": "true"}
+    assert config.values["offset.flush.interval.ms"] == 10_000
     assert [warning.split(": ", 1)[0] for warning in config.warnings] == [f"{file}, line 3", f"{file}, line 8"]
     assert "'bootstrap.servers' is not used: topics are kept in the embedded log" in config.warnings[0]
 
 
 def test_a_named_converter_keeps_its_own_defaults() -> None:
     config = WorkerConfig.from_properties({"key.converter": "StringConverter", "key.converter.encoding": "UTF-16"})
-    assert config.key_converter == ("StringConverter", {"encoding": "UTF-16"})
+    assert config.properties["key.converter"] == "StringConverter"
+    assert config.subset("key.converter.") == {"encoding": "UTF-16"}
 
 
 def test_an_unknown_key_is_a_warning_with_the_likely_one() -> None:
@@ -148,19 +150,28 @@ def test_empty_admin_listeners_mean_nowhere() -> None:
     assert WorkerConfig.from_properties({"admin.listeners": ""}).admin_listeners == ()
 
 
-def test_config_providers_come_with_class_and_parameters() -> None:
+def test_references_in_the_worker_file_are_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secrets.properties").write_text("port=9123\n")
+    monkeypatch.setenv("PENSTOCK_TEST_HOST", "10.1.2.3")
     config = WorkerConfig.from_properties(
         {
             "config.providers": "file,env",
             "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
-            "config.providers.file.param.allowed.paths": "/secrets",
             "config.providers.env.class": "EnvVarConfigProvider",
+            "listeners": f"http://${{env:PENSTOCK_TEST_HOST}}:${{file:{tmp_path}/secrets.properties:port}}",
+            "plugin.path": "${env:PENSTOCK_TEST_HOST}",
         }
     )
-    assert config.config_providers == {
-        "file": ("org.apache.kafka.common.config.provider.FileConfigProvider", {"allowed.paths": "/secrets"}),
-        "env": ("EnvVarConfigProvider", {}),
-    }
+    assert config.worker_id == "10.1.2.3:9123"
+    assert config.plugin_path == (Path("${env:PENSTOCK_TEST_HOST}"),)
+
+
+def test_a_reference_that_cannot_be_resolved_stops_the_worker() -> None:
+    providers = {"config.providers": "env", "config.providers.env.class": "EnvVarConfigProvider"}
+    with pytest.raises(
+        WorkerConfigError, match=r"Could not resolve \$\{env:PENSTOCK_NOT_SET\} in configuration data.dir"
+    ):
+        WorkerConfig.from_properties({**providers, "data.dir": "${env:PENSTOCK_NOT_SET}"})
 
 
 def test_spark_keys_are_passed_on_and_not_checked() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from penstock.runtime.connector_files import ConnectorFileError
 from penstock.runtime.logging import configure_logging
-from penstock.runtime.pipeline_files import load_pipeline_file
+from penstock.runtime.pipeline_files import load_pipelines
 from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 
 from .console import StartUpConsole
@@ -21,7 +21,9 @@ def run_pipelines(pipeline_file: Path | None, data_dir: Path | None, port: int |
     try:
         config = _worker_config(data_dir, port, worker_file)
         example = config.data_dir / "example"
-        connectors = prepare_example(example) if pipeline_file is None else load_pipeline_file(pipeline_file)
+        declared = load_pipelines([*config.pipelines_path, *([pipeline_file] if pipeline_file else [])])
+        show_example = pipeline_file is None and not declared
+        connectors = prepare_example(example) if show_example else declared
     except ConnectorFileError as error:
         console.error(str(error))
         return CONNECTOR_FILE
@@ -35,7 +37,7 @@ def run_pipelines(pipeline_file: Path | None, data_dir: Path | None, port: int |
     announce(console, config, log_file)
 
     def ready(url: str) -> None:
-        if pipeline_file is None:
+        if show_example:
             console.hints("Watch it from another terminal:", example_hints(url, example))
         console.done("Running; Ctrl-C stops")
 

@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ from .connector_files import ConnectorFileError, connector_request
 from .properties import read_text
 from .requests import CreateRequest
 
+_SUFFIXES = (".yaml", ".yml", ".json")
+
 
 class _JsonValues(yaml.SafeLoader):
     """YAML with the values JSON has: what looks like a date stays text."""
@@ -32,6 +34,18 @@ class _JsonValues(yaml.SafeLoader):
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
+
+
+def load_pipelines(paths: Sequence[Path]) -> list[CreateRequest]:
+    """The connectors of pipeline files and of all such files in folders. Raises ``ConnectorFileError``."""
+    files = [file for path in paths for file in (_files_in(path) if path.is_dir() else [path])]
+    requests = [request for file in files for request in load_pipeline_file(file)]
+    _refuse_repeated_names(requests, ", ".join(map(str, files)))
+    return requests
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.suffix in _SUFFIXES)
 
 
 def load_pipeline_file(path: str | Path) -> list[CreateRequest]:

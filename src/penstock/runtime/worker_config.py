@@ -9,8 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..api.errors import ConfigError
 from .listeners import Listener, advertised, parse_listener
+from .plugins import Plugins
 from .properties import PropertiesError, Property, as_dict, parse_properties, read_text
+from .providers import worker_references
 from .worker_keys import JSON_CONVERTER, NOT_USED, NOT_USED_QUIETLY, OPEN_PREFIXES, WORKER_KEYS
 
 
@@ -22,8 +25,9 @@ class WorkerConfigError(Exception):
 class WorkerConfig:
     """The settings of one worker.
 
-    ``properties`` is the file as written, with JSON converters where it names none; ``values`` the checked value of
-    every key of :data:`~penstock.runtime.worker_keys.WORKER_KEYS`; ``warnings`` what a user should know.
+    ``properties`` is the file with references resolved and JSON converters where it names none; ``values`` the
+    checked value of every key of :data:`~penstock.runtime.worker_keys.WORKER_KEYS`; ``warnings`` what a user should
+    know.
     """
 
     properties: Mapping[str, str]
@@ -56,6 +60,7 @@ class WorkerConfig:
     ) -> WorkerConfig:
         """Check settings; ``source`` and ``lines`` say in errors and warnings where a key stands."""
         places = {key: f"{source}, line {line}" for key, line in (lines or {}).items()}
+        properties = _with_converters(_resolved(properties, source))
         checked = WORKER_KEYS.validate(properties)
         problems = [
             f"{places.get(name, source)}: {found.errors[0]}{_way_out(name)}"
@@ -67,7 +72,7 @@ class WorkerConfig:
         warnings = tuple(
             f"{places.get(key, source)}: {warning}" for key in properties if (warning := _warning(key)) is not None
         )
-        return cls(_with_converters(properties), {name: found.value for name, found in checked.items()}, warnings)
+        return cls(properties, {name: found.value for name, found in checked.items()}, warnings)
 
     def subset(self, prefix: str) -> dict[str, str]:
         """The properties that start with ``prefix``, without it."""
@@ -116,29 +121,6 @@ class WorkerConfig:
         return f"{self.advertised.host}:{self.advertised.port}"
 
     @property
-    def key_converter(self) -> tuple[str, dict[str, str]]:
-        """Class or alias, and its own keys."""
-        return self._converter("key.converter")
-
-    @property
-    def value_converter(self) -> tuple[str, dict[str, str]]:
-        """Class or alias, and its own keys."""
-        return self._converter("value.converter")
-
-    @property
-    def header_converter(self) -> tuple[str, dict[str, str]]:
-        """Class or alias, and its own keys."""
-        return self._converter("header.converter")
-
-    @property
-    def offset_flush_interval_ms(self) -> int:
-        return int(self.values["offset.flush.interval.ms"])
-
-    @property
-    def offset_flush_timeout_ms(self) -> int:
-        return int(self.values["offset.flush.timeout.ms"])
-
-    @property
     def task_shutdown_graceful_timeout_ms(self) -> int:
         return int(self.values["task.shutdown.graceful.timeout.ms"])
 
@@ -147,39 +129,12 @@ class WorkerConfig:
         return int(self.values["connector.call.timeout.ms"])
 
     @property
-    def connector_validate_timeout_ms(self) -> int:
-        return int(self.values["connector.validate.timeout.ms"])
-
-    @property
     def lifecycle_hook_timeout_ms(self) -> int:
         return int(self.values["lifecycle.hook.timeout.ms"])
 
     @property
     def plugin_path(self) -> tuple[Path, ...]:
         return tuple(Path(entry).expanduser() for entry in self.values["plugin.path"])
-
-    @cached_property
-    def config_providers(self) -> dict[str, tuple[str, dict[str, str]]]:
-        """Name of each config provider → its class or alias, and its parameters."""
-        return {
-            name: (
-                self.properties.get(f"config.providers.{name}.class", name),
-                self.subset(f"config.providers.{name}.param."),
-            )
-            for name in self.values["config.providers"]
-        }
-
-    @property
-    def client_override_policy(self) -> str:
-        return str(self.values["connector.client.config.override.policy"])
-
-    @property
-    def client_override_allowlist(self) -> tuple[str, ...]:
-        return tuple(self.values["connector.client.config.override.allowlist"])
-
-    @property
-    def topic_creation_enable(self) -> bool:
-        return bool(self.values["topic.creation.enable"])
 
     @property
     def topic_tracking_enable(self) -> bool:
@@ -194,8 +149,18 @@ class WorkerConfig:
         """All ``spark.*`` keys, whole."""
         return {key: value for key, value in self.properties.items() if key.startswith("spark.")}
 
-    def _converter(self, key: str) -> tuple[str, dict[str, str]]:
-        return self.values[key], self.subset(f"{key}.")
+
+def _resolved(properties: Mapping[str, str], source: str) -> dict[str, str]:
+    """References such as ``${env:PORT}`` replaced by what the file's own config providers say, but in plugin.path."""
+    if not properties.get("config.providers"):
+        return dict(properties)
+    folders = [entry.strip() for entry in properties.get("plugin.path", "").split(",") if entry.strip()]
+    try:
+        references = worker_references(Plugins(folders), properties)
+        known = references.resolve({key: value for key, value in properties.items() if key != "plugin.path"})
+    except ConfigError as error:
+        raise WorkerConfigError(f"{source}: {error}") from error
+    return {**properties, **{key: value for key, value in known.items() if value is not None}}
 
 
 def _with_converters(properties: Mapping[str, str]) -> dict[str, str]:

@@ -67,7 +67,8 @@ WORKER_KEYS = ConfigDef(
         "pipelines.path",
         Type.LIST,
         [],
-        "Pipeline files, or folders of them, that are applied when the worker starts.",
+        "Pipeline files, or folders with them (.yaml, .yml, .json), whose connectors are created or updated when the"
+        " worker starts.",
         unique_list(),
         _MEDIUM,
     ),
@@ -187,8 +188,7 @@ WORKER_KEYS = ConfigDef(
         "offset.flush.interval.ms",
         Type.LONG,
         60_000,
-        "The longest time between two commits of a task's progress. Records and their offsets are committed together"
-        " with every batch, so this only bounds how long progress without records may stay uncommitted.",
+        "Accepted for compatibility: progress is committed with every batch.",
         at_least(0),
     ),
     _key(
@@ -196,7 +196,7 @@ WORKER_KEYS = ConfigDef(
         "offset.flush.timeout.ms",
         Type.LONG,
         5_000,
-        "How long a commit of offsets may take before it is cancelled and tried again.",
+        "Accepted for compatibility: offsets are committed together with the records they belong to.",
         at_least(0),
     ),
     _key(
@@ -212,18 +212,10 @@ WORKER_KEYS = ConfigDef(
         "connector.call.timeout.ms",
         Type.LONG,
         30_000,
-        "How long start, stop, task_configs and alter_offsets of a connector may take before the call is abandoned and"
-        " the connector is FAILED.",
+        "How long one call into a connector (start, stop, task_configs, validate, alter_offsets, …) may take before it"
+        " is abandoned and the connector, or the request, has failed.",
         at_least(1),
         _MEDIUM,
-    ),
-    _key(
-        _TIME,
-        "connector.validate.timeout.ms",
-        Type.LONG,
-        60_000,
-        "How long the validation of one configuration may take before the request fails.",
-        at_least(1),
     ),
     _key(
         _TIME,
