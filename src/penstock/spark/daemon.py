@@ -14,6 +14,8 @@ PRELOADED = (
     "pyarrow.parquet",
     "pyspark.worker",
     "penstock.spark.executor",
+    "penstock.spark.source",
+    "penstock.spark.sink",
 )
 """Modules that start no thread of Python and hold no connection, so that a fork may inherit them."""
 

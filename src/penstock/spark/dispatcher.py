@@ -12,7 +12,7 @@ import pickle
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from .executor import Answer, Runnable, describe
@@ -33,10 +33,17 @@ CANCEL_GRACE_SECONDS = 0.05
 class Dispatcher:
     """``submit`` from any thread; ``done`` is called on a thread of the dispatcher and should be quick.
 
-    Works submitted before Spark is up wait for it; when it cannot start, they fail.
+    Works submitted before Spark is up wait for it; when it cannot start, they fail. When its JVM dies, ``restart`` is
+    asked for a new one; without it, works fail from then on.
     """
 
-    def __init__(self, engine: SparkEngine | Future[SparkEngine], idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self,
+        engine: SparkEngine | Future[SparkEngine],
+        restart: Callable[[], SparkEngine] | None = None,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._restart = restart
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
         self._manage = threading.Condition(self._lock)
@@ -116,6 +123,31 @@ class Dispatcher:
             self._engine, self._office = engine, office
             self._open_lane()
             self._manage.notify()
+
+    def _lose_spark(self, engine: SparkEngine) -> None:
+        """The JVM is gone: what waits fails, what comes waits for the next one, if there will be one."""
+        self._engine = None
+        text = "Spark's JVM ended unexpectedly; its last words are in the worker's Spark log"
+        failure = Failure(text, retriable=self._restart is not None)
+        if self._restart is None:
+            self._no_spark = failure
+        self._fail_waiting(failure)
+        logger.error("%s%s", failure.trace, "" if self._no_spark else "; starting Spark again")
+        threading.Thread(target=self._revive, args=(engine, self._office), name="spark-revival", daemon=True).start()
+        self._office = None
+
+    def _revive(self, engine: SparkEngine, office: LaneOffice | None) -> None:
+        if office:
+            office.stop()
+        engine.stop()
+        if self._restart is None or self._stopped:
+            return
+        revived: Future[SparkEngine] = Future()
+        revived.add_done_callback(self._spark_started)
+        try:
+            revived.set_result(self._restart())
+        except Exception as error:
+            revived.set_exception(error)
 
     # -- queues (under the lock)
 
@@ -310,6 +342,9 @@ class Dispatcher:
                     seat.wake.release()
                 return
             self._leave(seat)
+            if self._engine and not self._engine.is_alive():
+                self._lose_spark(self._engine)
+                return
             if all(other.opening for other in self._seats.values()):
                 self._fail_waiting(Failure(f"Spark could not start a task: {explain(error)}", retriable=True))
         logger.warning("A Spark task for works could not start: %s", explain(error))

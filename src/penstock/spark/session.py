@@ -69,6 +69,7 @@ class SparkEngine:
         self.count_slots()
         self.sockets = _socket_folder(folder)
         self._folder = folder
+        self._process: subprocess.Popen[bytes] = context._gateway.proc  # type: ignore[union-attr]
         self._session: SparkSession | None = None
         self._lock = threading.Lock()
 
@@ -76,6 +77,10 @@ class SparkEngine:
     def is_local(self) -> bool:
         """Whether executors live in this machine's driver process."""
         return _is_local(str(self.context.master))
+
+    def is_alive(self) -> bool:
+        """Whether the JVM still runs."""
+        return self._process.poll() is None
 
     def count_slots(self) -> None:
         """Look at the executors there are now; on a cluster they come and go."""
