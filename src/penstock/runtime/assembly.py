@@ -128,7 +128,9 @@ class StandaloneWorker:
     async def _start_connectors(self, services: Services, worker: Worker) -> None:
         for restart in services.configs.pending_restarts():
             services.configs.finish_restart(restart.connector)
-        for name in services.configs.snapshot().connectors():
+        known = services.configs.snapshot().connectors()
+        services.statuses.recover(known)
+        for name in known:
             worker.keep(name)
         services.cleanups.look()
 

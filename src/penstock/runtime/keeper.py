@@ -57,8 +57,11 @@ class ConnectorKeeper:
         self._failed = False
         self._fresh = True
         self._closing = False
+        self._removed = False
+        self._working_for: Wanted | None = None
         self._dirty = False
         self._changed = asyncio.Event()
+        self._restarting = False
         self._restart_instance: list[asyncio.Future[None]] = []
         self._restart_tasks: dict[int, list[asyncio.Future[None]]] = {}
         self._regenerate = False
@@ -70,6 +73,11 @@ class ConnectorKeeper:
         self._changed.set()
         if self._worker is None or self._worker.done():
             self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"keeper-{self.name}")
+
+    def remove(self) -> None:
+        """The connector was deleted: end what runs, even if a new one of its name is there already."""
+        self._removed = True
+        self.poke()
 
     def restart(self, connector: bool, tasks: Sequence[int]) -> asyncio.Future[None]:
         """Stop and start the instance and the given tasks; the future ends when it was tried."""
@@ -113,15 +121,18 @@ class ConnectorKeeper:
                 self._release_waiters()
 
     async def _reconcile(self) -> None:
-        wanted = self._wanted()
+        if self._removed or self._closing:
+            await self._end(forget=self._removed)
+            self._removed = False
+        wanted = self._working_for = self._wanted()
         if self._closing or wanted is None:
-            await self._end(forget=wanted is None)
             return
         if self._instance_config is not None and self._instance_config != wanted.config:
             await self._drop_instance()
             self._failed = False
             self._regenerate = True
-        if self._restart_instance:
+        self._restarting = bool(self._restart_instance)
+        if self._restarting:
             await self._drop_instance(State.RESTARTING)
             self._failed = False
         await self._restart_chosen_tasks(wanted)
@@ -181,6 +192,7 @@ class ConnectorKeeper:
     async def _end(self, forget: bool) -> None:
         await self._stop_tasks(list(self.tasks), State.DESTROYED if forget else State.UNASSIGNED)
         await self._drop_instance(State.DESTROYED if forget else State.UNASSIGNED)
+        self._failed, self._fresh = False, True
         if forget:
             self._services.statuses.forget(self.name)
             self._services.removed(self.name)
@@ -315,25 +327,29 @@ class ConnectorKeeper:
         """User code of this connector. When something else is asked for meanwhile, it gets a short grace only."""
         limit = seconds or self._services.call_seconds
         waiting = asyncio.wrap_future(self._services.calls.run(f"{self.name}: {what}", limit, function))
-        changed = asyncio.ensure_future(self._changed.wait())
-        try:
+        while not waiting.done():
+            changed = asyncio.ensure_future(self._changed.wait())
             either: list[asyncio.Future[Any]] = [waiting, changed]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not waiting.done():
-                await asyncio.wait({waiting}, timeout=self._services.stop_seconds)
-            if not waiting.done():
-                log.warning("connector %s: %s is still busy and was abandoned for a newer request", self.name, what)
-                raise Superseded
-            return waiting.result()
-        finally:
             changed.cancel()
+            self._changed.clear()
+            if self._is_superseded():
+                await asyncio.wait({waiting}, timeout=self._services.stop_seconds)
+                break
+        if not waiting.done():
+            log.warning("connector %s: %s is still busy and was abandoned for a newer request", self.name, what)
+            raise Superseded
+        return waiting.result()
+
+    def _is_superseded(self) -> bool:
+        restart = bool(self._restart_instance) and not self._restarting
+        return self._removed or self._closing or restart or self._wanted() != self._working_for
 
     def _status(self, state: State, trace: str | None = None) -> None:
         self._services.statuses.connector(self.name, state, trace)
 
     def _fail(self, trace: str) -> None:
         self._failed = True
-        self._started = False
         self._status(State.FAILED, trace)
 
     def _fail_waiters(self, error: Exception) -> None:

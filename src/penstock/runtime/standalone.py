@@ -210,17 +210,22 @@ class StandaloneHerder(Herder):
         async with self._lock(name):
             config = self._require(name, f"Connector {name} not found")
             if include_offsets:
-                await self._stop_for_good(name)
-                await self._forget_offsets(name, config)
+                await self._stop_and_forget_offsets(name, config)
             cleanup = self._services.hooks.cleanup_for(name)
             await self._wait(self._services.configs.remove_connector(name, cleanup))
-            self._worker.keep(name)
+            self._worker.remove(name)
             self._services.cleanups.look()
 
-    async def _stop_for_good(self, name: str) -> None:
-        """Offsets can only go when nothing runs that would write them again."""
+    async def _stop_and_forget_offsets(self, name: str, config: Mapping[str, str | None]) -> None:
+        """Offsets can only go when nothing runs that would write them again. A refusal leaves all as it was."""
+        before = self._services.configs.snapshot().target_state(name)
         await self._write_target(name, TargetState.STOPPED)
         await self._worker.settled(name)
+        try:
+            await self._forget_offsets(name, config)
+        except Exception:
+            await self._write_target(name, before)
+            raise
 
     async def _target(self, name: str, state: TargetState) -> None:
         async with self._lock(name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -67,6 +67,16 @@ class Statuses:
         if status.trace:
             shown["trace"] = status.trace
         return shown
+
+    def recover(self, known: Collection[str]) -> None:
+        """After a crash: nothing runs yet, whatever was written last, and deleted connectors have no status."""
+        for name in self._store.connectors():
+            if name not in known:
+                self._store.forget_connector(name)
+                continue
+            for number, status in self._store.tasks(name):
+                if status.state in (State.RUNNING, State.RESTARTING):
+                    self.task(TaskId(name, number), State.UNASSIGNED)
 
     def use_topic(self, task: TaskId, topic: str) -> None:
         """Remember that a connector uses a topic; only the first time costs anything."""

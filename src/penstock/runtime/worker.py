@@ -30,6 +30,12 @@ class Worker:
             keeper = self._keepers[name] = ConnectorKeeper(name, self._services)
         keeper.poke()
 
+    def remove(self, name: str) -> None:
+        """The connector was deleted."""
+        keeper = self._keepers.get(name)
+        if keeper is not None:
+            keeper.remove()
+
     def forget(self, name: str) -> None:
         """A removed connector has come to its end."""
         if self._services.configs.snapshot().connector_config(name) is None:
