@@ -136,18 +136,21 @@ class StatusStore:
             self._unsaved.clear()
         batch = [*again, *records]
         future = self._log.append(batch)
-        future.add_done_callback(lambda ended: self._keep_unsaved(ended, batch))
+        future.add_done_callback(lambda ended: self._note_end(ended, batch))
         return future
 
-    def _keep_unsaved(self, ended: Future[None], batch: Sequence[LogRecord]) -> None:
+    def _note_end(self, ended: Future[None], batch: Sequence[LogRecord]) -> None:
+        """Keep what could not be saved, until something newer is saved. Appends end in their order."""
         error = None if ended.cancelled() else ended.exception()
-        if error is None:
-            return
-        logger.warning("%d status records could not be saved and will be tried again: %s", len(batch), error)
-        self._learn([(-1, record) for record in batch])
+        if error is not None:
+            logger.warning("%d status records could not be saved and will be tried again: %s", len(batch), error)
+            self._learn([(-1, record) for record in batch])
         with self._lock:
             for record in batch:
-                self._unsaved.setdefault(record.key, record)
+                if error is None:
+                    self._unsaved.pop(record.key, None)
+                else:
+                    self._unsaved[record.key] = record
 
     def _learn(self, entries: Sequence[tuple[int, LogRecord]]) -> None:
         with self._lock:

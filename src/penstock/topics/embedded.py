@@ -187,7 +187,9 @@ class EmbeddedTopics(TopicHome):
         return EmbeddedReader(self.folders)
 
     def stop(self) -> None:
-        self._database.write(lambda connection: None).exception()
+        self._maintenance.stop()
+        with self._maintaining:
+            self._database.write(lambda connection: None).exception()
 
     def create_topic(
         self, topic: str, partitions: int | None = None, settings: Mapping[str, str] | None = None

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.api.errors import RetriableError
 from penstock.storage.faults import reach
 
 from .errors import TopicError
 from .folders import SUFFIX, TopicFolders
 from .interface import Range, RangeReader, Staged, Stager, TopicPartition
 from .segments import INLINE_BYTES, Piece, conform, new_file, read_blob, read_file, runs, to_blob, write_rows
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+WAY_OUT = "Restore it from a backup, or move the consumer past it by altering its offsets."
 
 
 @dataclass(frozen=True)
@@ -43,9 +49,18 @@ class EmbeddedStager(Stager):
 
     def _write_file(self, table: pa.Table) -> str:
         name = f"{self.epoch}-{uuid.uuid4().hex}{SUFFIX}"
-        with new_file(self.folders.staged / name) as writer:
-            reach("staging-file")
-            write_rows(writer, table)
+        path = self.folders.staged / name
+        try:
+            with new_file(path) as writer:
+                reach("staging-file")
+                write_rows(writer, table)
+        except OSError as error:
+            if error.errno not in NO_SPACE:
+                raise
+            raise RetriableError(
+                f"No space left to write {path} ({error.strerror}): the batch was not committed and is read again. "
+                f"Free some disk space; the task then goes on by itself."
+            ) from error
         reach("staged-file")
         return name
 
@@ -70,11 +85,23 @@ class EmbeddedReader(RangeReader):
             if path is None:
                 break
             try:
-                return read_file(path, piece)
+                return _read_whole(path, piece)
             except FileNotFoundError:
                 continue
+            except (pa.ArrowException, OSError) as error:
+                raise TopicError(
+                    f"The file {path} with the offsets {segment.start} to {segment.end - 1} of topic '{rows.topic}' "
+                    f"is damaged: {error}. {WAY_OUT}"
+                ) from error
         wanted = self.folders.committed(rows.topic, rows.partition, segment.start, segment.file)
         raise TopicError(
             f"The file {wanted} with the offsets {segment.start} to {segment.end - 1} of topic '{rows.topic}' is gone. "
-            f"Restore it from a backup, or move the consumer past it by altering its offsets."
+            f"{WAY_OUT}"
         )
+
+
+def _read_whole(path: Path, piece: Piece) -> pa.Table:
+    table = read_file(path, piece)
+    if not piece.segment.explicit and table.num_rows != piece.end - piece.start:
+        raise OSError(f"it has {table.num_rows} of the {piece.end - piece.start} records from offset {piece.start} on")
+    return table

@@ -112,6 +112,10 @@ class TopicHome(ABC):
         """Move the group's positions (and append dead letters, keep the state) in one transaction."""
 
     @abstractmethod
+    def discard(self, staged: Sequence[Staged]) -> None:
+        """Free what staged records hold that will never be committed. Best effort, returns at once."""
+
+    @abstractmethod
     def topics(self) -> Mapping[str, int]:
         """Every topic and its number of partitions."""
 

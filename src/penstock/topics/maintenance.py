@@ -58,6 +58,11 @@ class Maintenance:
         self._index = index
         self._epoch = epoch
         self._rewriter = Rewriter(database, folders, index, epoch, inline_bytes)
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Let the round that is going on end soon, and begin no other."""
+        self._stopping = True
 
     def run(self) -> MaintenanceReport:
         report = MaintenanceReport()
@@ -75,8 +80,9 @@ class Maintenance:
             if len(swaps) >= SWAPS_AT_ONCE:
                 self._await(swaps)
         self._await(swaps)
-        report.swept = self._sweep(now)
-        self._shrink()
+        if not self._stopping:
+            report.swept = self._sweep(now)
+            self._shrink()
         return report
 
     def truncate(self, at: TopicPartition, before: int) -> Future[None]:
@@ -107,7 +113,8 @@ class Maintenance:
             topics = list(self._index.topics.values())
         for topic in topics:
             for number in range(len(topic.partitions)):
-                yield topic, number
+                if not self._stopping:
+                    yield topic, number
 
     def _segments(self, topic: TopicIndex, number: int) -> list[Segment]:
         with self._index.lock:

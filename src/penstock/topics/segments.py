@@ -101,20 +101,25 @@ def _serialize(table: pa.Table) -> bytes:
 
 @contextmanager
 def new_file(path: Path, explicit: bool = False) -> Iterator[pq.ParquetWriter]:
-    """A writer for a segment file; when the block ends, the file will survive a power loss."""
+    """A writer for a segment file; when the block ends, the file will survive a power loss. A failure leaves none."""
     schema = OFFSET_SCHEMA if explicit else RAW_SCHEMA
     with open(path, "xb", buffering=0) as handle:
-        os.chmod(handle.fileno(), 0o600)
-        with pq.ParquetWriter(
-            handle,
-            schema,
-            compression="lz4",
-            use_dictionary=False,
-            write_statistics=["offset"] if explicit else False,
-            store_schema=False,
-        ) as writer:
-            yield writer
-        os.fsync(handle.fileno())
+        try:
+            os.chmod(handle.fileno(), 0o600)
+            with pq.ParquetWriter(
+                handle,
+                schema,
+                compression="lz4",
+                use_dictionary=False,
+                write_statistics=["offset"] if explicit else False,
+                store_schema=False,
+                write_page_checksum=True,
+            ) as writer:
+                yield writer
+            os.fsync(handle.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
     sync_folder(path.parent)
 
 
@@ -125,7 +130,7 @@ def write_rows(writer: pq.ParquetWriter, table: pa.Table) -> None:
 
 def read_file(path: Path, piece: Piece) -> pa.Table:
     """The rows of a piece, decoding only the row groups it touches."""
-    with pq.ParquetFile(path, memory_map=True) as file:
+    with pq.ParquetFile(path, memory_map=True, page_checksum_verification=True) as file:
         if piece.segment.explicit:
             groups = _groups_by_offset(file.metadata, piece)
             return _between(file.read_row_groups(groups, use_threads=False), piece)
