@@ -316,7 +316,7 @@ class Dispatcher:
             if self._stopped:
                 return
             if not lost:
-                self._habits.learn(ticket.task_key, answer.wall, answer.cpu)
+                self._habits.learn(ticket.task_key, answer.wall, answer.busy)
             ticket.receipts[entry.index] = cancelled() if ticket.cancelled else answer.receipt
             complete = ticket.is_complete()
             if self._long:

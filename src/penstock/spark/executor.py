@@ -33,11 +33,11 @@ class Invitation:
 
 
 class Answer(NamedTuple):
-    """What a lane sends back for each work: ``cpu`` and ``wall`` are seconds spent."""
+    """What a lane sends back for a work: the ``wall`` seconds it took, ``busy`` of them computing or queueing to."""
 
     receipt: Receipt
     wall: float
-    cpu: float
+    busy: float
 
 
 def run_lane(invitation: Invitation) -> None:
@@ -88,17 +88,27 @@ class Leash:
 
 def run_payload(payload: bytes) -> bytes:
     """A pickled work in, its pickled answer out."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, busy = time.perf_counter(), busy_seconds()
     try:
         receipt = run_work(pickle.loads(payload))
     except Exception as error:
         receipt = Receipt(failure=Failure(f"The work could not be loaded on the executor: {describe(error)}"))
-    answer = Answer(receipt, time.perf_counter() - wall, time.process_time() - cpu)
+    answer = Answer(receipt, time.perf_counter() - wall, busy_seconds() - busy)
     try:
         return pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         failure = Failure(f"The receipt could not be sent to the driver: {describe(error)}")
         return pickle.dumps(answer._replace(receipt=Receipt(failure=failure)))
+
+
+def busy_seconds() -> float:
+    """Seconds this process has computed; with Linux also those its main thread was ready to but had no core."""
+    try:
+        with open("/proc/self/schedstat", "rb") as statistics:
+            running, queueing, _ = statistics.read().split()
+    except (OSError, ValueError):
+        return time.process_time()
+    return max(time.process_time(), int(running) / 1e9) + int(queueing) / 1e9
 
 
 def run_work(work: Runnable) -> Receipt:

@@ -49,7 +49,7 @@ class Turns(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """How a task's works went lately: ``seconds`` each, and the ``share`` of a core they kept busy meanwhile."""
+    """How a task's works went lately: ``seconds`` each, and the ``share`` of a core they wanted meanwhile."""
 
     seconds: float = 0.0
     share: float = 1.0
@@ -68,8 +68,8 @@ class Habits:
     def of(self, task_key: str) -> Habit:
         return self._habits.get(task_key, Habit())
 
-    def learn(self, task_key: str, wall: float, cpu: float) -> None:
-        share = cpu / wall if wall > 0 else 1.0
+    def learn(self, task_key: str, wall: float, busy: float) -> None:
+        share = busy / wall if wall > 0 else 1.0
         if old := self._habits.pop(task_key, None):
             wall = old.seconds + _WEIGHT_OF_LAST * (wall - old.seconds)
             share = old.share + _WEIGHT_OF_LAST * (share - old.share)
