@@ -7,11 +7,13 @@ import contextlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from penstock.api.errors import RetriableError
 from penstock.spark.splits import Failure, Receipt, TaskSpec, Work
+from penstock.storage.errors import PassingStorageError
 from penstock.storage.offset_store import OffsetStore
 from penstock.topics.interface import TopicHome
 
@@ -27,6 +29,8 @@ T = TypeVar("T")
 
 FIRST_RETRY_SECONDS = 0.3
 LONGEST_RETRY_SECONDS = 60.0
+LONGEST_STORAGE_RETRY_SECONDS = 5.0
+"""A full disk is tried often: looking costs little, and nothing moves before there is space again."""
 
 
 class Ticket(Protocol):
@@ -166,7 +170,9 @@ class Pump(ABC):
         receipts: asyncio.Future[list[Receipt]] = loop.create_future()
 
         def settle(result: list[Receipt]) -> None:
-            if not receipts.done():
+            if receipts.cancelled():
+                self.drop(result)
+            else:
                 receipts.set_result(result)
 
         def done(result: Sequence[Receipt]) -> None:
@@ -175,9 +181,23 @@ class Pump(ABC):
         ticket = self.services.runner.submit(self.spec.key, works, done)
         await self._first_of(receipts)
         if not receipts.done():
+            receipts.cancel()
             ticket.cancel()
             raise asyncio.CancelledError
         return receipts.result()
+
+    def drop(self, receipts: Sequence[Receipt]) -> None:
+        """Records of these receipts will not be committed: free the space they take."""
+        staged = [part for receipt in receipts for part in (*receipt.staged, *receipt.dead_letters)]
+        self.services.topics.discard(staged)
+
+    async def commit(self, write: Future[None], receipts: Sequence[Receipt]) -> None:
+        """Wait for a commit; when it cannot be made now, the batch is dropped before it is tried again."""
+        try:
+            await asyncio.wrap_future(write)
+        except PassingStorageError:
+            self.drop(receipts)
+            raise
 
     def raise_failures(self, receipts: Sequence[Receipt]) -> None:
         """Turn failed splits into a retry of the batch, or into the failure of the task."""
@@ -192,13 +212,9 @@ class Pump(ABC):
         self._wake.clear()
         try:
             moved = await self.step()
-        except RetriableError as error:
-            if self._stopping:
-                return True
-            self.metrics.retries += 1
-            log.warning("%s will try again in %g s: %s", self.task, self._retry_seconds, error)
-            await self._wait(self._retry_seconds)
-            self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
+        except (RetriableError, PassingStorageError) as error:
+            if not self._stopping:
+                await self._wait_after(error)
             return True
         except asyncio.CancelledError:
             if not self._stopping:
@@ -206,6 +222,19 @@ class Pump(ABC):
             return True
         self._retry_seconds = FIRST_RETRY_SECONDS
         return moved
+
+    async def _wait_after(self, error: Exception) -> None:
+        """Back off; new records do not shorten it, a pause or a stop does."""
+        self.metrics.retries += 1
+        longest = LONGEST_STORAGE_RETRY_SECONDS if isinstance(error, PassingStorageError) else LONGEST_RETRY_SECONDS
+        seconds = min(self._retry_seconds, longest)
+        log.warning("%s will try again in %g s: %s", self.task, seconds, error)
+        self._retry_seconds = 2 * seconds
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while not self._stopping and not self._paused and (left := until - loop.time()) > 0:
+            self._wake.clear()
+            await self._wait(left)
 
     async def _park(self) -> None:
         self._report(State.PAUSED, None)

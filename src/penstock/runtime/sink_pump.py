@@ -95,21 +95,21 @@ class SinkPump(Pump):
             log.error("%s", line)
         if any(receipt.failure is not None for receipt in receipts):
             if dead:
-                await self._write(SinkCommit(self._subscription.group, {}, self.task.task, staged=dead))
+                await self._write(SinkCommit(self._subscription.group, {}, self.task.task, staged=dead), receipts)
             self.raise_failures(receipts)
         positions: dict[TopicPartition, int] = {}
         for part in ranges:
             at = TopicPartition(part.topic, part.partition)
             positions[at] = max(part.end, positions.get(at, 0))
         state = receipts[-1].state
-        await self._write(SinkCommit(self._subscription.group, positions, self.task.task, state, dead))
+        await self._write(SinkCommit(self._subscription.group, positions, self.task.task, state, dead), receipts)
         self._positions.update(positions)
         self.metrics.add(receipts)
         for topic in {part.topic for part in ranges}:
             self.services.use_topic(self.task, topic)
 
-    async def _write(self, commit: SinkCommit) -> None:
-        await asyncio.wrap_future(self.services.topics.commit_sink(commit))
+    async def _write(self, commit: SinkCommit, receipts: Sequence[Receipt]) -> None:
+        await self.commit(self.services.topics.commit_sink(commit), receipts)
 
     def _adapt(self, seconds: float) -> None:
         """Keep batches short enough that pause and stop are prompt, and long enough to be worth a job."""

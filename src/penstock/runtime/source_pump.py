@@ -95,13 +95,14 @@ class SourcePump(Pump):
         failed = any(receipt.failure is not None for receipt in receipts)
         for line in (line for receipt in receipts for line in receipt.error_log):
             log.error("%s", line)
-        if failed:
-            if dead:
-                await self._write(dead, ())
-            self.raise_failures(receipts)
         staged = [part for receipt in receipts for part in receipt.staged]
+        if failed:
+            self.services.topics.discard(staged)
+            if dead:
+                await self._write(dead, (), receipts)
+            self.raise_failures(receipts)
         offsets = latest_offsets(plan, receipts)
-        await self._write([*staged, *dead], offsets)
+        await self._write([*staged, *dead], offsets, receipts)
         reach("source-committed")
         self.metrics.add(receipts)
         for topic in {part.topic for part in staged}:
@@ -109,9 +110,11 @@ class SourcePump(Pump):
         if self._tells_commits:
             await self._tell_committed(offsets)
 
-    async def _write(self, staged: Sequence[Staged], offsets: Sequence[tuple[Any, Any]]) -> None:
+    async def _write(
+        self, staged: Sequence[Staged], offsets: Sequence[tuple[Any, Any]], receipts: Sequence[Receipt]
+    ) -> None:
         commit = SourceCommit(self.task.connector, staged, offsets, self._topic_settings)
-        await asyncio.wrap_future(self.services.topics.commit_source(commit))
+        await self.commit(self.services.topics.commit_source(commit), receipts)
 
     async def _tell_committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:
         try:

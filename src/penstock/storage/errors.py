@@ -5,9 +5,16 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+_REFUSED_WRITES = (10 | 3 << 8, 10 | 19 << 8)
+"""``SQLITE_IOERR_WRITE`` and ``SQLITE_IOERR_SHMSIZE``: what SQLite makes of every refusal but ``ENOSPC``."""
+
 
 class StorageError(Exception):
     """The runtime's memory could not be read or written. The text is for the user."""
+
+
+class PassingStorageError(StorageError):
+    """Nothing was written, and the same write may well succeed later without a restart."""
 
 
 class FolderInUse(StorageError):
@@ -62,7 +69,7 @@ class DatabaseTooNew(StorageError):
         )
 
 
-class DiskFull(StorageError):
+class DiskFull(PassingStorageError):
     """No space left; nothing of the write was kept, and what was committed before is safe."""
 
     def __init__(self, path: Path) -> None:
@@ -72,7 +79,18 @@ class DiskFull(StorageError):
         )
 
 
-class DatabaseBusy(StorageError):
+class WriteRefused(PassingStorageError):
+    """The system did not take a write, for another reason than a full disk."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"The system refused to write {path} (a quota, a limit on the size of files, or a failing disk): the "
+            f"change was not made, nothing saved before is lost. Look into the system log; later writes succeed "
+            f"without a restart once the cause is gone."
+        )
+
+
+class DatabaseBusy(PassingStorageError):
     """Some other program keeps the database locked."""
 
     def __init__(self, path: Path) -> None:
@@ -100,6 +118,8 @@ def explain(path: Path, error: sqlite3.Error) -> Exception:
         return DatabaseCorrupt(path, str(error))
     if "readonly" in text or "unable to open" in text:
         return FolderNotWritable(path.parent, OSError(0, str(error)))
+    if getattr(error, "sqlite_errorcode", None) in _REFUSED_WRITES:
+        return WriteRefused(path)
     if "disk i/o error" in text:
         return StorageError(f"The disk under {path} failed: {error}. Check the disk and the system log.")
     return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -18,6 +19,7 @@ from penstock.api import (
     Importance,
     PluginError,
     Record,
+    RetriableError,
     SinkConnector,
     SinkTask,
     Type,
@@ -27,6 +29,7 @@ from penstock.api.text import java_text
 from .appending import Block, append
 
 _RECORDS_A_WRITE = 10_000
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class FileStreamSinkTask(SinkTask):
@@ -67,7 +70,15 @@ class FileStreamSinkTask(SinkTask):
                 sys.stdout.buffer.write(block)
             sys.stdout.buffer.flush()
             return None
-        length = append(self._file, blocks, self._committed_length())
+        try:
+            length = append(self._file, blocks, self._committed_length())
+        except OSError as error:
+            if error.errno in _NO_SPACE and self._alone:
+                raise RetriableError(
+                    f"No space left to write '{self._file}' ({error.strerror}). Free some disk space; the task then "
+                    f"goes on by itself."
+                ) from error
+            raise
         return {"file": self._file, "length": length} if self._alone else None
 
     def _committed_length(self) -> int | None:
