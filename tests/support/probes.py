@@ -1,10 +1,9 @@
-"""Probe connectors from the outside: their configurations, what they wrote down, and the requests tests make of them."""
+"""Probe connectors from the outside: their configurations, what they wrote down, the requests tests make of them."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +69,18 @@ class Probe:
 
     def states(self) -> list[str]:
         """The state of the connector, followed by those of its tasks."""
-        status = self.worker.status(self.name)
-        return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+        return states_in(self.worker.status(self.name))
 
     def wait_states(self, *states: str, seconds: float = 60.0) -> dict[str, Any]:
         """Wait until :meth:`states` are these; the status."""
-        wait_until(lambda: self.states() == list(states), f"{self.name} is {states}", seconds)
-        return self.worker.status(self.name)
+        seen: dict[str, Any] = {}
+
+        def reached() -> bool:
+            seen.update(self.worker.status(self.name))
+            return states_in(seen) == list(states)
+
+        wait_until(reached, f"{self.name} is {states}, not {seen}", seconds)
+        return seen
 
     def calls(self, call: str) -> list[dict[str, Any]]:
         """Every such call so far, oldest first."""
@@ -137,15 +141,14 @@ class Probe:
         return self.out()
 
 
+def states_in(status: dict[str, Any]) -> list[str]:
+    """The states in a status body: the connector's, then those of its tasks."""
+    return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+
+
 def message(answer: httpx.Response, status: int) -> str:
     """The text of an error answer with this status."""
     assert answer.status_code == status, answer.text
     body = answer.json()
     assert body["error_code"] == status
     return str(body["message"])
-
-
-def last_line(trace: str) -> str:
-    """The line of a Python traceback that names the exception."""
-    lines = [line for line in re.split(r"\r?\n", trace) if line.strip()]
-    return lines[-1]

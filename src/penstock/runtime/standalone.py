@@ -33,12 +33,13 @@ from .requests import (
     OffsetEntry,
     RequestError,
     RestartRequest,
+    State,
     TargetState,
     TaskId,
     TimedOut,
     Validation,
 )
-from .restart import plan_restart
+from .restart import RestartPlan, plan_restart
 from .services import Services
 from .worker import Worker
 
@@ -252,6 +253,7 @@ class StandaloneHerder(Herder):
                 await self._wait(self._services.configs.put_restart(name, request.only_failed, request.include_tasks))
                 plan = plan_restart(request, status)
                 if plan.restart_connector or plan.restart_tasks:
+                    await self._show_restarting(name, plan)
                     done = self._worker.restart(name, plan.restart_connector, plan.restart_tasks)
                     done.add_done_callback(_log_failed_restart)
                     done.add_done_callback(lambda _: self._services.configs.finish_restart(name))
@@ -260,6 +262,15 @@ class StandaloneHerder(Herder):
                 return plan.status
         await restarted
         return None
+
+    async def _show_restarting(self, name: str, plan: RestartPlan) -> None:
+        """Whoever looks after the answer must not mistake what ran before for what runs again."""
+        statuses = self._services.statuses
+        written = [statuses.task(TaskId(name, task), State.RESTARTING) for task in plan.restart_tasks]
+        if plan.restart_connector:
+            written.append(statuses.connector(name, State.RESTARTING))
+        for future in written:
+            await self._wait(future)
 
     async def _restart_task(self, name: str, task: int) -> None:
         async with self._lock(name):
