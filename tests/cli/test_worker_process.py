@@ -67,9 +67,19 @@ def test_a_second_worker_on_the_same_folder_is_refused(worker: PenstockProcess, 
 
 
 def test_ctrl_c_stops_cleanly_within_seconds(worker: PenstockProcess) -> None:
+    wait_until(lambda: "Spark is ready" in worker.tail(), "Spark is up", 90)
     assert worker.stop(seconds=15) == 0
     assert "Stopped" in worker.tail()
     assert children_of_session(worker.pid) == []
+
+
+def test_ctrl_c_while_spark_is_starting_does_not_wait_for_it_for_long(tmp_path: Path) -> None:
+    worker = PenstockProcess(tmp_path / "worker")
+    try:
+        worker.start()
+        assert worker.stop(seconds=20) in (0, 130)
+    finally:
+        worker.kill()
 
 
 def test_a_second_ctrl_c_ends_at_once(worker: PenstockProcess) -> None:

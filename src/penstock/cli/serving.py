@@ -15,13 +15,13 @@ from penstock.runtime.requests import CreateRequest
 from penstock.runtime.worker_config import WorkerConfig
 
 from .console import StartUpConsole
-from .exit_codes import CONNECTOR_FILE, OK, START_UP
+from .exit_codes import CONNECTOR_FILE, INTERRUPTED, OK, START_UP
 from .ports import OTHER_PORT, why_unusable
 from .signals import StopRequest, end_by_force_after
 
 log = logging.getLogger(__name__)
 
-STOP_SECONDS = 15.0
+STOP_SECONDS = 10.0
 """What a clean stop may take beyond the tasks' own limit before the process ends itself."""
 LINGER_SECONDS = 3.0
 
@@ -65,7 +65,7 @@ def serve(
         console.error(f"The worker could not start: {error}")
         code = START_UP
     stopping.set()
-    end_by_force_after(STOP_SECONDS + config.task_shutdown_graceful_timeout_ms / 1000, code or START_UP)
+    end_by_force_after(STOP_SECONDS + config.task_shutdown_graceful_timeout_ms / 1000, code or INTERRUPTED)
     _stop(worker, server)
     console.done("Stopped")
     end_by_force_after(LINGER_SECONDS, code)
