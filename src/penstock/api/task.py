@@ -10,10 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .batch import Batch
 from .record import Record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 SourcePartition = Mapping[str, Any]
 SourceOffset = Mapping[str, Any]
@@ -43,6 +47,14 @@ class Plan:
     """One batch of a source task: splits, committed in this order, and the source offsets they end at."""
 
     splits: Sequence[Split]
+    ends: Sequence[tuple[SourcePartition, SourceOffset]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One batch of a source that reads with Spark itself: the rows, and the source offsets they end at."""
+
+    dataframe: DataFrame
     ends: Sequence[tuple[SourcePartition, SourceOffset]] = ()
 
 
@@ -91,7 +103,7 @@ class Task(ABC):  # noqa: B024
 
 
 class SourceTask(Task):
-    """Brings records in."""
+    """Brings records in. Implement ``plan`` and ``read``; or ``load`` and ``records`` to read with Spark itself."""
 
     def plan(self, offsets: SourceOffsets) -> Plan | None:
         """What to read next, decided from committed offsets alone; ``None`` when there is nothing new.
@@ -109,6 +121,19 @@ class SourceTask(Task):
         commit); only one attempt is ever committed. An exception fails the task and nothing of the batch is kept.
         """
         raise NotImplementedError(f"{type(self).__name__} has no read()")
+
+    def load(self, spark: SparkSession, offsets: SourceOffsets) -> Frame | None:
+        """The next batch as a DataFrame, decided from committed offsets alone; ``None`` when there is nothing new.
+
+        Called in the driver in place of ``plan``, on a thread of its own in a Spark job group of its own, so it may
+        run Spark jobs. Spark then computes the DataFrame, and its rows go through ``records`` and the usual way of
+        records. An exception makes the task FAILED; a ``RetriableError`` is tried again with back-off.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no load()")
+
+    def records(self, rows: pa.RecordBatch) -> Iterator[Record | Batch | Progress]:
+        """The records for some rows of the DataFrame that ``load`` gave. Called on executors, like ``read``."""
+        raise NotImplementedError(f"{type(self).__name__} has no records()")
 
     def committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:
         """Records and offsets of a batch are durable: upstream may be released now.
@@ -130,13 +155,17 @@ class SinkContext:
 
 
 class SinkTask(Task):
-    """Carries records out. Implement ``put``, or ``put_batches`` for speed.
+    """Carries records out. Implement ``put``, or ``put_batches`` for speed; or ``store`` to write with Spark itself.
 
     With ``ordered = True`` (the default) one executor puts a batch's records in topic order. With
     ``ordered = False`` several may put different ranges at once.
     """
 
     ordered: ClassVar[bool] = True
+
+    keeps_state: ClassVar[bool] = False
+    """Whether ``put`` returns a state. It is then called without records before the first batch after each start, so
+    that a crash within that batch finds a state too. Only for ordered sinks."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,3 +184,14 @@ class SinkTask(Task):
     def put_batches(self, batches: Iterable[Batch]) -> Mapping[str, Any] | None:
         """Like ``put``, with columns. The default hands the same records to ``put``."""
         return self.put(record for batch in batches for record in batch.records())
+
+    def store(self, dataframe: DataFrame) -> None:
+        """Write the records of a batch with Spark.
+
+        Called in the driver in place of ``put``, on a thread of its own in a Spark job group of its own, after
+        executors have read, converted and transformed the batch. Columns: ``topic``, ``partition``, ``offset``,
+        ``timestamp``, ``key`` and ``value``, the last two of the type that the records' schemas say. When it returns,
+        the records are out; offsets are committed afterwards, so a crash in between repeats them. ``RetriableError``
+        repeats the batch; any other exception fails the task.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no store()")

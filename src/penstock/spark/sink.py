@@ -19,6 +19,7 @@ from penstock.api.task import SinkContext, SinkTask
 from .chain import reported_name
 from .copies import Copy, copy_of
 from .errors import SINK_TASK_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
+from .frame_files import gather, stores_frames
 from .splits import Receipt, SinkWork
 from .staging import Outbox, RawHeaders
 from .steps import Steps
@@ -98,7 +99,9 @@ class _Pump:
         task.context = SinkContext(spec.connector, spec.task, self._work.state, self._report)
         with self._steps.recorded(self._receipt):
             self._read()
-            if self._by_columns():
+            if stores_frames(task):
+                self._receipt.state = gather(self._records(), spec)
+            elif self._by_columns():
                 self._receipt.state = task.put_batches(self._batches())
             elif type(task).put is SinkTask.put:
                 self._receipt.state = task.put_batches(_as_batches(self._records()))

@@ -19,6 +19,7 @@ from penstock.api.task import Progress
 from .chain import reported_name
 from .copies import Copy, copy_of
 from .errors import SOURCE_WORKER_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
+from .frame_files import loads_frames, read_rows
 from .splits import Receipt, SourceWork
 from .staging import Outbox, RawHeaders
 from .steps import Steps
@@ -76,7 +77,8 @@ class _Pump:
             self._steps.next("write")
 
     def _items(self) -> Iterator[Record | Batch | Progress]:
-        items = iter(self._copy.task.read(self._work.split))
+        task, split = self._copy.task, self._work.split
+        items = iter(read_rows(task, split) if loads_frames(task) else task.read(split))
         while True:
             self._steps.skip()
             item = next(items, None)

@@ -41,6 +41,7 @@ class FileStreamSinkTask(SinkTask):
     """
 
     java_class = "org.apache.kafka.connect.file.FileStreamSinkTask"
+    keeps_state = True
 
     def configure(self, config: Mapping[str, str]) -> None:
         super().configure(config)
