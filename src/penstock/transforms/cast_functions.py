@@ -20,7 +20,7 @@ from penstock.api.record import Float32, Int8, Int16, Int32, Millis, Schema, Sch
 from penstock.api.text import java_class
 from penstock.api.values import to_text
 
-from .java_numbers import parse_double, parse_float, parse_integer, to_double, to_float, to_integer
+from .java.numbers import parse_double, parse_float, parse_integer, to_double, to_float, to_integer
 
 Cast = Callable[[Any], Any]
 
@@ -36,31 +36,33 @@ _NARROW: dict[SchemaType, Callable[[Any], Any]] = {
 _ENCODE: dict[str, Callable[[Any], int]] = {
     DATE_NAME: days_from_date, TIME_NAME: millis_from_time, TIMESTAMP_NAME: to_millis,
 }
-_TYPES = {
-    "java.lang.Byte": SchemaType.INT8,
-    "java.lang.Short": SchemaType.INT16,
-    "java.lang.Integer": SchemaType.INT32,
-    "java.lang.Long": SchemaType.INT64,
-    "java.lang.Float": SchemaType.FLOAT32,
-    "java.lang.Double": SchemaType.FLOAT64,
-    "java.lang.Boolean": SchemaType.BOOLEAN,
-    "java.lang.String": SchemaType.STRING,
-    "[B": SchemaType.BYTES,
-    "java.util.ArrayList": SchemaType.ARRAY,
-    "java.util.HashMap": SchemaType.MAP,
+_INFERRED: dict[type, SchemaType] = {
+    int: SchemaType.INT64,
+    str: SchemaType.STRING,
+    float: SchemaType.FLOAT64,
+    bool: SchemaType.BOOLEAN,
+    dict: SchemaType.MAP,
+    list: SchemaType.ARRAY,
+    bytes: SchemaType.BYTES,
+    Int8: SchemaType.INT8,
+    Int16: SchemaType.INT16,
+    Int32: SchemaType.INT32,
+    Float32: SchemaType.FLOAT32,
 }
 
 
 def inferred_type(value: Any, transform: str) -> SchemaType:
     """The type of a value without a schema; an error that names the transform when there is none for its class."""
-    name = java_class(value)
-    found = _TYPES.get(name)
-    if found is None:
-        raise DataError(
-            f"{transform} transformation was passed a value of type class {name} "
-            "which is not supported by Connect's data API"
-        )
-    return found
+    found = _INFERRED.get(type(value))
+    if found is not None:
+        return found
+    for python in (dict, list, str, bytes):
+        if isinstance(value, python):
+            return _INFERRED[python]
+    raise DataError(
+        f"{transform} transformation was passed a value of type class {java_class(value)} "
+        "which is not supported by Connect's data API"
+    )
 
 
 def type_list(types: tuple[SchemaType, ...]) -> str:
@@ -123,7 +125,7 @@ def _refuse(source: SchemaType) -> Cast:
 
 def _converter(target: SchemaType, schema: Schema | None) -> Cast:
     if target is SchemaType.STRING:
-        return lambda value: to_text(value, schema)
+        return lambda value: str(value) if type(value) is int else to_text(value, schema)
     if target is SchemaType.BOOLEAN:
         return _to_boolean
     if target is SchemaType.FLOAT32:

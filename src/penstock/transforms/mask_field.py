@@ -12,7 +12,7 @@ from penstock.api.logical import from_millis
 from penstock.api.record import Float32, Int8, Int16, Int32, Record, Schema
 from penstock.api.text import java_class
 
-from .java_numbers import parse_big_decimal, to_double, to_float, to_integer
+from .java.numbers import parse_big_decimal, to_double, to_float, to_integer
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import REPLACE_NULL, SchemaCache, StructCopier, non_empty_list, require_map, require_struct
 
@@ -44,8 +44,11 @@ _REPLACE: dict[str, Callable[[str], Any]] = {
 
 
 class _Masked(NamedTuple):
+    """A field to mask, and what it becomes for each Python type seen so far."""
+
     name: str
-    schema: Schema
+    schema: Schema | None
+    masks: dict[type, Any]
 
 
 class MaskField(SidedTransform):
@@ -65,7 +68,8 @@ class MaskField(SidedTransform):
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         parsed = self.config.parse(settings)
-        self._fields: tuple[str, ...] = tuple(dict.fromkeys(parsed["fields"]))
+        self._fields = frozenset(parsed["fields"])
+        self._schemaless = tuple(_Masked(name, None, {}) for name in self._fields)
         self._replacement: str | None = parsed["replacement"]
         self._with_default: bool = parsed["replace.null.with.default"]
         self._plans = SchemaCache(self._plan)
@@ -73,27 +77,30 @@ class MaskField(SidedTransform):
     def change(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         if schema is None:
             result = require_map(value, _PURPOSE).copy()
-            for name in self._fields:
-                result[name] = self._mask(result.get(name), None)
+            self._mask(result, self._schemaless)
             return None, result
         struct = require_struct(schema, value, _PURPOSE)
         copier, masked = self._plans.get(schema)
         result = copier.copy(struct)
-        for name, field_schema in masked:
-            result[name] = self._mask(result.get(name), field_schema)
+        self._mask(result, masked)
         return schema, result
 
     def _plan(self, schema: Schema) -> tuple[StructCopier, tuple[_Masked, ...]]:
-        masked = tuple(_Masked(f.name, f.schema) for f in schema.fields if f.name in self._fields)
+        masked = tuple(_Masked(f.name, f.schema, {}) for f in schema.fields if f.name in self._fields)
         return StructCopier(schema.fields, self._with_default), masked
 
-    def _mask(self, value: Any, schema: Schema | None) -> Any:
-        if value is None:
-            return None
-        kind = java_class(value, schema)
-        if self._replacement is None:
-            return _empty(kind, schema)
-        return _replaced(kind, self._replacement)
+    def _mask(self, target: dict[str, Any], masked: tuple[_Masked, ...]) -> None:
+        for name, schema, masks in masked:
+            value = target.get(name)
+            if value is None:
+                target[name] = None
+                continue
+            python = type(value)
+            if python not in masks:
+                kind = java_class(value, schema)
+                text = self._replacement
+                masks[python] = _empty(kind, schema) if text is None else _replaced(kind, text)
+            target[name] = masks[python]
 
 
 def _empty(kind: str, schema: Schema | None) -> Any:

@@ -9,7 +9,7 @@ from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, all_of, 
 from penstock.api.record import Record
 from penstock.api.transform import Predicate
 
-from .java_regex import JavaPattern, valid_regex
+from .java.regex import JavaPattern, valid_regex
 
 _CACHE_SIZE = 4096
 

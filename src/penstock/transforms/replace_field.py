@@ -10,7 +10,7 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Field, Record, Schema
 from penstock.api.validation import validate_value
 
-from .hash_order import hash_map_order
+from .java.hash_order import hash_map_order
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import REPLACE_NULL, SchemaCache, null_in_required, rebuilt, require_map, require_struct
 

@@ -10,9 +10,9 @@ from penstock.api.errors import DataError
 from penstock.api.record import Record
 from penstock.api.transform import Transform
 
-from .java_date_format import DateFormatter
-from .java_date_pattern import DatePatternError, parse_pattern
-from .java_regex import JavaPattern, valid_regex
+from .java.date_format import DateFormatter
+from .java.date_pattern import DatePatternError, parse_pattern
+from .java.regex import JavaPattern, valid_regex
 from .record_text import record_text
 from .sides import with_topic
 from .structs import ILLEGAL_ARGUMENT

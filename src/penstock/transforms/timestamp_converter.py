@@ -22,9 +22,9 @@ from penstock.api.logical import (
 from penstock.api.record import INT64, STRING, Field, Record, Schema, SchemaType
 from penstock.api.text import java_class
 
-from .java_date_format import DateFormatter
-from .java_date_parse import DateParser
-from .java_date_pattern import DatePatternError, parse_pattern
+from .java.date_format import DateFormatter
+from .java.date_parse import DateParser
+from .java.date_pattern import DatePatternError, parse_pattern
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import (
     CONNECT_EXCEPTION,

@@ -9,7 +9,19 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .char_sets import LINE_ENDS, PREDEFINED, Ranges, complement, intersection, named, of_chars, to_regex, union
+from .char_sets import (
+    CASE_PROPERTIES,
+    LINE_ENDS,
+    PREDEFINED,
+    Ranges,
+    complement,
+    either_case,
+    intersection,
+    named,
+    of_chars,
+    to_regex,
+    union,
+)
 
 _LINE_END = f"[{LINE_ENDS}]"
 _GROUP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -21,6 +33,8 @@ _CODE_POINTS = {
     "u": re.compile(r"([0-9a-fA-F]{4})"),
     "0": re.compile(r"([0-3][0-7]{2}|[0-7]{1,2})"),
 }
+_QUOTATION = re.compile(r"(\\[^Q])|\\Q(.*?)(?:\\E|\Z)", re.DOTALL)
+_ESCAPABLE = re.compile(r"[^\w]|_", re.ASCII)
 _LOOKAROUNDS = ("?=", "?!", "?<=", "?<!")
 
 
@@ -38,11 +52,16 @@ class Translated(NamedTuple):
 
 def translate(pattern: str) -> Translated:
     """Java's expression as Python's."""
-    parser = _Parser(pattern)
+    parser = _Parser(_unquoted(pattern))
     python = parser.alternatives(frozenset())
-    if parser.at < len(pattern):
+    if parser.at < len(parser.pattern):
         raise parser.error("Unmatched closing ')'")
     return Translated(python, parser.group_count, parser.names)
+
+
+def _unquoted(pattern: str) -> str:
+    """The pattern with ``\\Q…\\E`` turned into single escapes."""
+    return _QUOTATION.sub(lambda found: found[1] or _ESCAPABLE.sub(r"\\\g<0>", found[2]), pattern)
 
 
 class _Parser:
@@ -104,13 +123,14 @@ class _Parser:
             while self.at < len(self.pattern) and self._skip_comment():
                 pass
         quantifier = self._quantifier()
-        if quantifier is None:
-            return atom
-        if self._take("?"):
-            return f"(?:{atom}){quantifier}?"
-        if self._take("+"):
-            return self._possessive(f"(?:{atom}){quantifier}")
-        return f"(?:{atom}){quantifier}"
+        while quantifier is not None:
+            atom = f"(?:{atom}){quantifier}"
+            if self._take("?"):
+                atom += "?"
+            elif self._take("+"):
+                atom = self._possessive(atom)
+            quantifier = self._quantifier() if self._peek() == "{" else None
+        return atom
 
     def _quantifier(self) -> str | None:
         char = self._peek()
@@ -137,7 +157,7 @@ class _Parser:
         if char == "(":
             return self._group()
         if char == "[":
-            return to_regex(self._char_class())
+            return self._set(self._char_class())
         if char == "\\":
             return self._escape()
         if char == ".":
@@ -199,12 +219,7 @@ class _Parser:
         self.at += 1
         if char == "k":
             return self._named_back_reference()
-        if char == "Q":
-            end = self.pattern.find("\\E", self.at)
-            literal = self.pattern[self.at :] if end < 0 else self.pattern[self.at : end]
-            self.at = len(self.pattern) if end < 0 else end + 2
-            return "".join(re.escape(c) for c in literal)
-        simple = {"b": r"\b", "B": r"\B", "A": r"\A", "G": r"\A", "z": r"\Z", "E": ""}.get(char)
+        simple = {"b": r"\b", "B": r"\B", "A": r"\A", "G": r"\A", "z": r"\Z"}.get(char)
         if simple is not None:
             return simple
         if char == "Z":
@@ -213,7 +228,7 @@ class _Parser:
             return "(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])"
         self.at -= 1
         ranges = self._escaped_set()
-        return to_regex(ranges) if len(ranges) != 1 or ranges[0][0] != ranges[0][1] else re.escape(chr(ranges[0][0]))
+        return self._set(ranges) if len(ranges) != 1 or ranges[0][0] != ranges[0][1] else re.escape(chr(ranges[0][0]))
 
     def _back_reference(self) -> str:
         number = int(self._peek())
@@ -279,46 +294,54 @@ class _Parser:
         ranges = named(name)
         if ranges is None:
             raise self.error(f"Unknown character property name {{{name}}}")
+        if name in CASE_PROPERTIES:
+            ranges = self._any_case(ranges)
         return complement(ranges) if negated else ranges
 
     def _char_class(self) -> Ranges:
         """The set between brackets; the opening one is behind us."""
         negated = self._take("^")
-        total: Ranges | None = None
-        current: Ranges = ()
-        first = True
-        while first or self._peek() != "]":
-            if not self._peek():
-                raise self.error("Unclosed character class")
-            if self.pattern.startswith("&&", self.at):
-                self.at += 2
-                total = current if total is None else intersection(total, current)
-                current, first = (), False
-                continue
-            current = union(current, self._class_item())
-            first = False
+        result = self._class_body()
         self.at += 1
-        result = current if total is None else intersection(total, current)
         return complement(result) if negated else result
 
+    def _class_body(self) -> Ranges:
+        """Everything up to the closing bracket, which stays. ``&&`` binds what follows it first."""
+        current = () if self.pattern.startswith("&&", self.at) else self._class_item()
+        while self._peek() != "]":
+            if not self._take("&&"):
+                current = union(current, self._class_item())
+                continue
+            right: Ranges | None = None
+            while self._peek() not in ("]", "&", ""):
+                item = self._char_class() if self._take("[") else self._class_body()
+                right = item if right is None else union(right, item)
+            if right is not None:
+                current = intersection(current, right) if current else right
+        return current
+
     def _class_item(self) -> Ranges:
+        if not self._peek():
+            raise self.error("Unclosed character class")
         if self._take("["):
             return self._char_class()
-        if self._take("\\Q"):
-            end = self.pattern.find("\\E", self.at)
-            end = len(self.pattern) if end < 0 else end
-            literal, self.at = self.pattern[self.at : end], end + 2
-            return of_chars(literal)
         low = self._class_char()
         single = len(low) == 1 and low[0][0] == low[0][1]
         following = self.pattern[self.at + 1 : self.at + 2]
         if not single or self._peek() != "-" or not following or following in "[]":
-            return low
+            return self._any_case(low) if single else low
         self.at += 1
         high = self._class_char()
         if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
             raise self.error("Illegal character range")
-        return ((low[0][0], high[0][0]),)
+        return self._any_case(((low[0][0], high[0][0]),))
+
+    def _any_case(self, ranges: Ranges) -> Ranges:
+        return either_case(ranges) if "i" in self._flags else ranges
+
+    def _set(self, ranges: Ranges) -> str:
+        """A set that was made for the flags in force: Python shall not widen it."""
+        return f"(?-i:{to_regex(ranges)})" if "i" in self._flags else to_regex(ranges)
 
     def _class_char(self) -> Ranges:
         char = self._peek()

@@ -11,7 +11,7 @@ from penstock.api.logical import decimal_to_long, wrap
 from penstock.api.text import decimal_to_float32, round_to_float32
 
 _INTEGER = re.compile(r"[+-]?\d+")
-_SPECIAL = re.compile(r"([+-]?)(NaN|Infinity)")
+_SPECIAL = re.compile(r"[+-]?(NaN|Infinity)")
 _DECIMAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?", re.ASCII)
 _HEX = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
 _BIG_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
@@ -30,14 +30,21 @@ def parse_integer(text: str, bits: int) -> int:
 
 def parse_double(text: str) -> float:
     """Text as a 64-bit float: decimal or hexadecimal, blanks around and a type suffix allowed."""
-    number = _exact(text)
-    return number if isinstance(number, float) else float(number)
+    literal = _literal(text)
+    if "x" not in literal:
+        return float(literal)
+    try:
+        return float.fromhex(literal)
+    except OverflowError:
+        return -math.inf if literal.startswith("-") else math.inf
 
 
 def parse_float(text: str) -> float:
-    """Text as a 32-bit float."""
-    number = _exact(text)
-    return round_to_float32(number) if isinstance(number, float) else decimal_to_float32(number)
+    """Text as a 32-bit float, rounded once."""
+    double = parse_double(text)
+    if not math.isfinite(double) or not double or "x" in _literal(text):
+        return round_to_float32(double)
+    return decimal_to_float32(Decimal(_literal(text)))
 
 
 def parse_big_decimal(text: str) -> Decimal:
@@ -75,19 +82,15 @@ def to_float(number: Any) -> float:
     return round_to_float32(number) if isinstance(number, float) else decimal_to_float32(number)
 
 
-def _exact(text: str) -> float | Decimal:
+def _literal(text: str) -> str:
+    """A number without what Java allows around it, in lower case if it is hexadecimal."""
     text = text.strip(_BLANKS)
-    special = _SPECIAL.fullmatch(text)
-    if special:
-        return float(text)
+    if _SPECIAL.fullmatch(text):
+        return text
     decimal = _DECIMAL.fullmatch(text)
     if decimal:
-        number = Decimal(decimal[1])
-        return number if number else float(decimal[1])
+        return decimal[1]
     hexadecimal = _HEX.fullmatch(text)
     if not hexadecimal:
         raise ValueError(text)
-    try:
-        return float.fromhex(hexadecimal[1])
-    except OverflowError:
-        return -math.inf if text.startswith("-") else math.inf
+    return hexadecimal[1].lower()

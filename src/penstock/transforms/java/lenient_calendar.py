@@ -12,7 +12,7 @@ from typing import NamedTuple
 from penstock.api.calendar import GREGORIAN_START, MILLIS_PER_DAY, gregorian_days, julian_days
 from penstock.api.logical import wrap
 
-from .java_date_format import day_of, week_start
+from .date_format import day_of, week_start
 
 Fields = dict[str, int]
 """By names such as YEAR and DAY_OF_MONTH; MONTH counts from 0, DAY_OF_WEEK from 1 for Sunday, ERA is 0 for BC."""

@@ -46,6 +46,13 @@ def of_chars(text: str) -> Ranges:
     return union((ord(c), ord(c)) for c in text)
 
 
+def either_case(ranges: Ranges) -> Ranges:
+    """The set with the other case of its ASCII letters."""
+    upper = intersection(ranges, ((65, 90),))
+    lower = intersection(ranges, ((97, 122),))
+    return union(ranges, ((a + 32, b + 32) for a, b in upper), ((a - 32, b - 32) for a, b in lower))
+
+
 def to_regex(ranges: Ranges) -> str:
     """A set for Python's ``re``."""
     if not ranges:
@@ -90,6 +97,10 @@ _ALIASES = {
     "Alphabetic": "L", "Letter": "L", "Lowercase": "Ll", "Uppercase": "Lu", "Titlecase": "Lt",
     "Punctuation": "P", "Control": "Cc", "White_Space": "Z", "Assigned": "", "LC": "L",
 }  # fmt: skip
+CASE_PROPERTIES = frozenset(
+    ["Lower", "Upper", "Ll", "Lu", "Lt", "IsLl", "IsLu", "IsLt", "IsLowercase", "IsUppercase"]
+)
+"""Properties that take letters of both cases where case does not matter."""
 _CATEGORY_LETTERS = frozenset("CLMNPSZ")
 
 

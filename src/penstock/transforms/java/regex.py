@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.api.errors import ConfigError, DataError
 
-from .java_regex_syntax import PatternSyntaxError, translate
+from .regex_syntax import PatternSyntaxError, translate
 
 _OUT_OF_BOUNDS = "java.lang.IndexOutOfBoundsException"
 _ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"

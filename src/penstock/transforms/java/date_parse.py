@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from operator import mul
 
 from penstock.api.calendar import MILLIS_PER_DAY, gregorian_days
 from penstock.api.logical import to_millis, wrap
 
-from .java_date_pattern import HALVES, MONTHS, WEEKDAYS, Letters, Literal, Token
+from .date_pattern import HALVES, MONTHS, WEEKDAYS, Letters, Literal, Token
 from .lenient_calendar import Fields, millis_of
 from .time_zones import zone_offset
 
@@ -41,14 +42,13 @@ class DateParser:
         now = datetime.now(timezone.utc)
         self._century_start = to_millis(now.replace(year=now.year - 80, day=min(now.day, 28)))
         self._century_year = now.year - 80
-        self._fast = _fast_pattern(self._tokens)
+        self._plain = _PlainDigits.of(self._tokens)
 
     def parse(self, text: str) -> int | None:
         """Milliseconds since 1970 of the moment at the beginning of the text, or ``None`` if there is none."""
-        if self._fast is not None:
-            found = self._fast.match(text)
-            if found is not None:
-                return _fast_millis(found)
+        quick = self._plain.parse(text) if self._plain is not None else None
+        if quick is not None:
+            return quick
         try:
             return self._parse(text)
         except _Mismatch:
@@ -57,7 +57,7 @@ class DateParser:
     def _parse(self, text: str) -> int:
         fields: Fields = {}
         at = 0
-        ambiguous: str | None = None
+        ambiguous = False
         for place, token in enumerate(self._tokens):
             if isinstance(token, Literal):
                 if not text.startswith(token.text, at):
@@ -68,14 +68,14 @@ class DateParser:
             abutting = isinstance(following, Letters) and following.numeric
             start = at
             at = self._field(fields, text, at, token, abutting)
-            if token.letter in "yY" and token.width <= 2 and self._two_digits(text, start, at, fields, token):
-                ambiguous = _FIELDS[token.letter]
+            if token.letter in "yY" and token.width <= 2:
+                ambiguous = self._two_digits(text, start, at, fields, token) or ambiguous
         if at == 0:
             raise _Mismatch
         millis = millis_of(fields)
-        if ambiguous is not None and millis < self._century_start:
-            fields[ambiguous] += 100
-            millis = millis_of(fields)
+        if ambiguous and millis < self._century_start:
+            later = {name: value + 100 if name in ("YEAR", "WEEK_YEAR") else value for name, value in fields.items()}
+            millis = millis_of(later)
         return millis
 
     def _two_digits(self, text: str, start: int, end: int, fields: Fields, token: Letters) -> bool:
@@ -124,9 +124,11 @@ def _number(text: str, at: int, end: int) -> tuple[int, int]:
     exponent = _EXPONENT.match(text, found.end(), end)
     if exponent is None:
         return _java_int(value), found.end()
-    power = int(exponent[1])
-    scaled = value * 10**power if 0 <= power < 400 else int(value / 10 ** min(-power, 400)) if power < 0 else value
-    return _java_int(scaled), exponent.end()
+    power = max(-40, min(40, int(exponent[1])))
+    if power >= 0:
+        return _java_int(value * 10**power), exponent.end()
+    magnitude = abs(value) // 10**-power
+    return _java_int(magnitude if value > 0 else -magnitude), exponent.end()
 
 
 def _java_int(number: int) -> int:
@@ -210,38 +212,41 @@ def _numeric_zone(fields: Fields, text: str, at: int, form: re.Pattern[str]) -> 
     return found.end()
 
 
-_FAST_GROUPS = {
-    "y": r"(?P<y>(?:1[6-9]|[2-9]\d)\d\d)",
-    "M": r"(?P<M>\d{1,2})",
-    "d": r"(?P<d>\d{1,2})",
-    "H": r"(?P<H>\d{1,2})",
-    "m": r"(?P<m>\d{1,2})",
-    "s": r"(?P<s>\d{1,2})",
-    "S": r"(?P<S>\d{1,6})",
-}
+class _PlainDigits:
+    """A quick way for the usual case: digits between separators, nothing before or among them, year 1600 to 9999."""
 
+    def __init__(self, expression: str, letters: Sequence[str]) -> None:
+        self._match = re.compile(expression, re.ASCII).match
+        self._units = tuple(_PLAIN_UNITS.get(letter, 0) for letter in letters)
+        self._date = tuple(letters.index(letter) for letter in "yMd")
 
-def _fast_pattern(tokens: Sequence[Token]) -> re.Pattern[str] | None:
-    """A regular expression for plain digits between separators, if the pattern is no more than that."""
-    letters = [token.letter for token in tokens if isinstance(token, Letters)]
-    distinct = set(letters)
-    if not {"y", "M", "d"} <= distinct <= set(_FAST_GROUPS) or len(distinct) != len(letters):
-        return None
-    parts: list[str] = []
-    for place, token in enumerate(tokens):
-        if isinstance(token, Literal):
-            parts.append(re.escape(token.text))
-            continue
-        abutting = place + 1 < len(tokens) and isinstance(tokens[place + 1], Letters)
-        if not token.numeric or abutting or (token.letter == "y" and token.width < 3):
+    def parse(self, text: str) -> int | None:
+        """Milliseconds since 1970, or ``None`` when this is not the usual case."""
+        found = self._match(text)
+        if found is None:
             return None
-        parts.append(_FAST_GROUPS[token.letter] + r"(?![\dE])")
-    return re.compile("".join(parts), re.ASCII)
+        numbers = [*map(int, found.groups())]
+        year, month, day = self._date
+        clock: int = sum(map(mul, numbers, self._units))
+        return gregorian_days(numbers[year], numbers[month], numbers[day]) * MILLIS_PER_DAY + clock
+
+    @classmethod
+    def of(cls, tokens: Sequence[Token]) -> _PlainDigits | None:
+        """Nothing if the pattern has more than year, month, day and time in digits, or fields without separators."""
+        letters = [token.letter for token in tokens if isinstance(token, Letters)]
+        distinct = set(letters)
+        if not {"y", "M", "d"} <= distinct <= {"y", "M", "d", *_PLAIN_UNITS} or len(distinct) != len(letters):
+            return None
+        parts: list[str] = []
+        for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+            if isinstance(token, Literal):
+                parts.append(re.escape(token.text))
+                continue
+            if not token.numeric or isinstance(following, Letters) or (token.letter == "y" and token.width < 3):
+                return None
+            digits = r"(?:1[6-9]|[2-9]\d)\d\d" if token.letter == "y" else r"\d{1,6}"
+            parts.append(rf"({digits})(?![\dE])")
+        return cls("".join(parts), letters)
 
 
-def _fast_millis(found: re.Match[str]) -> int:
-    pieces = found.groupdict()
-    get = pieces.get
-    days = gregorian_days(int(pieces["y"]), int(pieces["M"]), int(pieces["d"]))
-    minutes = int(get("H") or 0) * 60 + int(get("m") or 0)
-    return days * MILLIS_PER_DAY + (minutes * 60 + int(get("s") or 0)) * 1000 + int(get("S") or 0)
+_PLAIN_UNITS = {"H": 3_600_000, "m": 60_000, "s": 1000, "S": 1}
