@@ -44,6 +44,7 @@ class SinkPump(Pump):
         self._positions: dict[TopicPartition, int] = {}
         self._batch_bytes = SMALLEST_BATCH_BYTES
         self._started = False
+        self._has_state = not (sink.keeps_state and sink.ordered)
 
     async def begin(self) -> None:
         self._positions = dict(self.services.topics.positions(self._subscription.group))
@@ -60,6 +61,8 @@ class SinkPump(Pump):
         ranges = self.services.topics.ranges(start, MAX_BATCH_RECORDS, self._batch_bytes) if start else ()
         if not ranges:
             return False
+        if not self._has_state:
+            await self._begin_state()
         began = asyncio.get_running_loop().time()
         reach("sink-planned")
         receipts = await self.dispatch(self._works(ranges))
@@ -68,6 +71,13 @@ class SinkPump(Pump):
         reach("sink-committed")
         self._adapt(asyncio.get_running_loop().time() - began)
         return True
+
+    async def _begin_state(self) -> None:
+        """Have a state before the first batch: a crash in it is then like a crash in any other."""
+        receipts = await self.dispatch(self._works(()))
+        self.raise_failures(receipts)
+        await self._write(SinkCommit(self._subscription.group, {}, self.task.task, receipts[-1].state), receipts)
+        self._has_state = True
 
     def _position(self, at: TopicPartition) -> int | None:
         """Where to go on; a partition without a position starts as ``auto.offset.reset`` says."""
