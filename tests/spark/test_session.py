@@ -68,9 +68,11 @@ def test_a_long_data_folder_is_no_obstacle(tmp_path: Path) -> None:
     try:
         wait_until(lambda: dispatcher.lanes == 1, "a lane opens")
         assert engine.context.parallelize([1, 2], 1).sum() == 3
+        assert engine.sockets.exists()
     finally:
         dispatcher.stop()
         engine.stop()
+    assert not engine.sockets.exists()
 
 
 def test_a_wrong_setting_is_reported_with_spark_s_reason_and_leaves_nothing(tmp_path: Path) -> None:

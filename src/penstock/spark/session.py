@@ -63,12 +63,12 @@ class SparkStartError(RuntimeError):
 class SparkEngine:
     """A running Spark. ``cores`` is how many tasks it can compute at once, ``slots`` how many it may hold at once."""
 
-    def __init__(self, context: SparkContext, folder: Path) -> None:
+    def __init__(self, context: SparkContext, folder: Path, sockets: Path) -> None:
         self.context = context
         self.slots = self.cores = 1
         self.count_slots()
-        self.sockets = _socket_folder(folder)
-        self._folder = folder
+        self.sockets = sockets
+        self._folders = {folder, sockets}
         self._process: subprocess.Popen[bytes] = context._gateway.proc  # type: ignore[union-attr]
         self._session: SparkSession | None = None
         self._lock = threading.Lock()
@@ -103,7 +103,8 @@ class SparkEngine:
         stopping.start()
         stopping.join(timeout)
         _end_gateway(timeout=1.0 if stopping.is_alive() else timeout)
-        _remove(self._folder)
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _stop_context(self) -> None:
         try:
@@ -114,10 +115,11 @@ class SparkEngine:
 
 def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "penstock") -> SparkEngine:
     """Start Spark and wait for it. ``settings`` are the worker's keys, of which ``spark.*`` are used and win."""
+    java = find_java()
     logs = data_dir / "spark"
     folder = _private_folder(logs)
-    java = find_java()
-    conf = _spark_conf(settings, name, folder, logs)
+    sockets = _socket_folder(folder)
+    conf = _spark_conf(settings, name, folder, sockets, logs)
     console = logs / "console.log"
     logger.info("Starting Spark on Java %d (%s), logging to %s", java.version, java.home, logs / "spark.log")
     try:
@@ -125,9 +127,10 @@ def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "pensto
             context = _start_context(conf, output)
     except Exception as error:
         _end_gateway(timeout=1.0)
-        _remove(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(sockets, ignore_errors=True)
         raise SparkStartError(_why(error, console, logs / "spark.log")) from error
-    engine = SparkEngine(context, folder)
+    engine = SparkEngine(context, folder, sockets)
     if not engine.is_local:
         _ship_package(context, folder)
     return engine
@@ -157,13 +160,13 @@ def start_spark_in_background(
     return started
 
 
-def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, logs: Path) -> SparkConf:
+def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: Path, logs: Path) -> SparkConf:
     from pyspark import SparkConf
 
     chosen = {key: value for key, value in settings.items() if key.startswith("spark.")}
     master = chosen.get("spark.master", f"local[{SLOTS_PER_CORE * (os.cpu_count() or 1)}]")
     conf = SparkConf(loadDefaults=False)
-    for key, value in {**_defaults(master, name, folder, logs), **chosen}.items():
+    for key, value in {**_defaults(master, name, folder, sockets, logs), **chosen}.items():
         conf.set(key, value)
     log_config = folder / "log4j2.properties"
     log_config.write_text(LOG_CONFIG.format(folder=logs))
@@ -174,7 +177,7 @@ def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, logs: Path
     return conf
 
 
-def _defaults(master: str, name: str, folder: Path, logs: Path) -> dict[str, str]:
+def _defaults(master: str, name: str, folder: Path, sockets: Path, logs: Path) -> dict[str, str]:
     defaults = {
         "spark.master": master,
         "spark.app.name": name,
@@ -192,7 +195,7 @@ def _defaults(master: str, name: str, folder: Path, logs: Path) -> dict[str, str
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
             "spark.python.daemon.module": "penstock.spark.daemon",
             "spark.python.unix.domain.socket.enabled": "true",
-            "spark.python.unix.domain.socket.dir": str(_socket_folder(folder)),
+            "spark.python.unix.domain.socket.dir": str(sockets),
         }
     return defaults
 
@@ -225,13 +228,13 @@ def _environment(settings: Mapping[str, str], java_home: Path) -> Iterator[None]
                 os.environ[key] = value
 
 
-def _private_folder(parent: Path) -> Path:
-    """A folder of this process alone; those of processes that are gone are removed."""
+def _private_folder(parent: Path, prefix: str = "run-") -> Path:
+    """A new folder of this process alone; those of processes that are gone are removed."""
     parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for old in parent.glob("run-*"):
-        if not _is_alive(old.name.removeprefix("run-").partition("-")[0]):
-            _remove(old)
-    return Path(tempfile.mkdtemp(prefix=f"run-{os.getpid()}-", dir=parent)).resolve()
+    for old in parent.glob(f"{prefix}[0-9]*-*"):
+        if not _is_alive(old.name.removeprefix(prefix).partition("-")[0]):
+            shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent)).resolve()
 
 
 def _is_alive(pid: str) -> bool:
@@ -245,20 +248,10 @@ def _is_alive(pid: str) -> bool:
 
 
 def _socket_folder(folder: Path) -> Path:
-    """``folder`` itself, or a short private one for it where its path is too long for a Unix socket."""
+    """``folder`` itself, or a short private one where its path is too long for a Unix socket."""
     if len(str(folder)) <= LONGEST_SOCKET_FOLDER:
         return folder
-    link = folder / "sockets"
-    if not link.is_symlink():
-        link.symlink_to(tempfile.mkdtemp(prefix="penstock-"))
-    return link.resolve()
-
-
-def _remove(folder: Path) -> None:
-    link = folder / "sockets"
-    if link.is_symlink():
-        shutil.rmtree(link.resolve(), ignore_errors=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    return _private_folder(Path(tempfile.gettempdir()), "penstock-")
 
 
 def _ship_package(context: SparkContext, folder: Path) -> None:
