@@ -26,7 +26,8 @@ def compact(
 ) -> list[Draft]:
     """Segments without overtaken records and old tombstones, written but not committed.
 
-    Records without a key stay.
+    Records without a key stay. A tombstone lives through one compaction at least, so that consumers see it even when
+    its timestamp is an old one.
     """
     newest = _newest_offsets(rewriter, at, segments, first)
     drafts: list[Draft] = []
@@ -71,10 +72,9 @@ def _survivors(
 ) -> Iterator[pa.Table]:
     for piece, table in rewriter.tables(at, segments, first):
         rows = with_offsets(piece, table)
-        current = pc.or_(pc.is_null(rows.column("key")), pc.is_in(rows.column("offset"), newest))
-        forgotten = pc.and_(
-            pc.is_null(rows.column("value")), pc.fill_null(pc.less(rows.column("timestamp"), horizon), False)
-        )
-        rows = rows.filter(pc.and_(current, pc.invert(forgotten)))
+        rows = rows.filter(pc.or_(pc.is_null(rows.column("key")), pc.is_in(rows.column("offset"), newest)))
+        if piece.segment.explicit:
+            old = pc.fill_null(pc.less(rows.column("timestamp"), horizon), False)
+            rows = rows.filter(pc.invert(pc.and_(pc.is_null(rows.column("value")), old)))
         if rows.num_rows:
             yield rows
