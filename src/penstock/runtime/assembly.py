@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from penstock.spark.dispatcher import Dispatcher
-from penstock.spark.session import SparkEngine, start_spark_in_background
+from penstock.spark.session import SparkEngine, SparkStartError, start_spark, start_spark_in_background
 from penstock.storage.config_store import HISTORY, ConfigStore
 from penstock.storage.offset_store import OffsetStore
 from penstock.storage.sqlite import Database
@@ -38,6 +38,7 @@ T = TypeVar("T")
 
 MAINTENANCE_SECONDS = 5.0
 SPARK_STOP_SECONDS = 5.0
+LONGEST_SPARK_RETRY_SECONDS = 30.0
 
 
 class StandaloneWorker:
@@ -57,6 +58,7 @@ class StandaloneWorker:
         self._worker: Worker | None = None
         self._topics: EmbeddedTopics | None = None
         self._maintenance: Future[None] | None = None
+        self._stopping = threading.Event()
         self.spark_ready: Future[SparkEngine] = Future()
         self.herder: StandaloneHerder
 
@@ -70,7 +72,7 @@ class StandaloneWorker:
         configs, statuses, offsets = _stores(database)
         self._topics = topics = EmbeddedTopics(database, config.data_dir / "topics", offsets)
         self.spark_ready = start_spark_in_background(config.properties, config.data_dir)
-        self._dispatcher = Dispatcher(self.spark_ready)
+        self._dispatcher = Dispatcher(self.spark_ready, self._start_spark_again)
         self._thread.start()
         plugins = Plugins([str(folder) for folder in config.plugin_path])
         services = Services(config, configs, offsets, topics, plugins, self._calls, _cluster_id(database))
@@ -102,6 +104,7 @@ class StandaloneWorker:
 
     def stop(self) -> None:
         """End tasks and connectors, then Spark, then the stores. Nothing acknowledged is lost."""
+        self._stopping.set()
         if self._maintenance is not None:
             self._maintenance.cancel()
         if self._worker is not None:
@@ -118,6 +121,23 @@ class StandaloneWorker:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
         self._loop.close()
+
+    def _start_spark_again(self) -> SparkEngine:
+        """A new Spark for one whose JVM died. Tried until it comes up; tasks wait for it meanwhile."""
+        seconds = 1.0
+        while not self._stopping.is_set():
+            try:
+                engine = start_spark(self._config.properties, self._config.data_dir)
+            except SparkStartError as error:
+                log.error("Spark did not start again; the next try is in %g s. %s", seconds, error)
+                self._stopping.wait(seconds)
+                seconds = min(2 * seconds, LONGEST_SPARK_RETRY_SECONDS)
+                continue
+            log.info("Spark is up again")
+            self.spark_ready = Future()
+            self.spark_ready.set_result(engine)
+            return engine
+        raise SparkStartError("The worker is stopping")
 
     def _stop_spark(self) -> None:
         try:
