@@ -37,11 +37,27 @@ class Cleanups:
         self._settled = settled
         self._done = done
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._held: set[str] = set()
+        self._tried = asyncio.Event()
+
+    def hold(self, cleanup_id: str) -> None:
+        """Do not begin this clean-up before :meth:`let_go`: the deletion it follows may still be taken back."""
+        self._held.add(cleanup_id)
+
+    def let_go(self, cleanup_id: str) -> None:
+        """The end of :meth:`hold`."""
+        self._held.discard(cleanup_id)
+
+    async def tried(self, connector: str) -> None:
+        """Wait until each clean-up of a connector is over or has failed at least once."""
+        while any(not cleanup.tries for cleanup in self._configs.snapshot().cleanups_of(connector)):
+            self._tried.clear()
+            await self._tried.wait()
 
     def look(self) -> None:
         """Start what the store has and nobody works on."""
         for cleanup in self._configs.snapshot().cleanups.values():
-            if cleanup.id not in self._running:
+            if cleanup.id not in self._running and cleanup.id not in self._held:
                 task = asyncio.get_running_loop().create_task(self._work(cleanup.id), name=f"cleanup-{cleanup.id}")
                 self._running[cleanup.id] = task
 
@@ -54,6 +70,7 @@ class Cleanups:
         if running is not None:
             running.cancel()
         await asyncio.wrap_future(self._configs.finish_cleanup(cleanup_id))
+        self._tried.set()
         log.warning("the clean-up %s of connector %s was given up", cleanup_id, cleanup.connector)
         self._done(cleanup.connector)
         return cleanup
@@ -67,9 +84,11 @@ class Cleanups:
         cleanup = self._find(cleanup_id)
         try:
             while cleanup is not None and not await self._try(cleanup):
+                self._tried.set()
                 cleanup = self._find(cleanup_id)
         finally:
             self._running.pop(cleanup_id, None)
+            self._tried.set()
 
     async def _try(self, cleanup: Cleanup) -> bool:
         if cleanup.next_try is not None:

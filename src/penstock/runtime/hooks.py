@@ -53,6 +53,23 @@ class Hooks:
         hook = due(self._lifecycle(name).active, wanted, self._same_class).hook
         return hook if hook is not None and self._implements(wanted, hook) else None
 
+    def expected(self, name: str, wanted: Raw | None) -> list[tuple[Hook, Raw | None, Raw | None]]:
+        """The calls that starting this configuration, or (``None``) deleting the connector, would bring.
+
+        In order, each with the old and the new configuration it gets.
+        """
+        active = self._lifecycle(name).active
+        if wanted is None:
+            gone = active is not None and self._implements(active, Hook.DELETED)
+            return [(Hook.DELETED, active, None)] if gone else []
+        owed = due(active, wanted, self._same_class)
+        calls: list[tuple[Hook, Raw | None, Raw | None]] = []
+        if owed.replaced is not None and self._implements(owed.replaced, Hook.DELETED):
+            calls.append((Hook.DELETED, owed.replaced, None))
+        if owed.hook is not None and self._implements(wanted, owed.hook):
+            calls.append((owed.hook, active if owed.hook is Hook.UPDATED else None, wanted))
+        return calls
+
     def is_due(self, name: str, wanted: Raw) -> bool:
         """Whether anything must happen before this configuration starts."""
         snapshot = self._configs.snapshot()

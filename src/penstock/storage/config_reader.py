@@ -13,6 +13,7 @@ from .config_snapshot import ConfigSnapshot, ConnectorEntry
 from .json_records import from_json
 from .lifecycle_records import CLEANUP, LIFECYCLE, Cleanup, Lifecycle, read_cleanup, read_lifecycle
 from .log import LogRecord
+from .pipeline_records import PIPELINE, Declaration, read_declaration
 from .states import TargetState
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class ConfigReader:
         self._session_key: SessionKey | None = None
         self._lifecycles: dict[str, Lifecycle] = {}
         self._cleanups: dict[str, Cleanup] = {}
+        self._declarations: dict[str, Declaration] = {}
         self._position = 0
         self.restarts: dict[str, Restart] = {}
         self._readers: list[tuple[str, Callable[[str, Any], Notice | None]]] = [
@@ -69,11 +71,17 @@ class ConfigReader:
             (records.LOGGER, self._logger),
             (LIFECYCLE, self._lifecycle),
             (CLEANUP, self._cleanup),
+            (PIPELINE, self._declaration),
         ]
 
     def snapshot(self) -> ConfigSnapshot:
         return ConfigSnapshot(
-            dict(self._connectors), self._position, self._session_key, dict(self._lifecycles), dict(self._cleanups)
+            dict(self._connectors),
+            self._position,
+            self._session_key,
+            dict(self._lifecycles),
+            dict(self._cleanups),
+            dict(self._declarations),
         )
 
     def apply(self, position: int, record: LogRecord) -> Notice | None:
@@ -190,4 +198,11 @@ class ConfigReader:
             self._cleanups.pop(name, None)
         else:
             self._cleanups[name] = read_cleanup(name, value)
+        return None
+
+    def _declaration(self, name: str, value: Any) -> Notice | None:
+        if value is None:
+            self._declarations.pop(name, None)
+        else:
+            self._declarations[name] = read_declaration(value)
         return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from .config_records import Config, SessionKey
 from .lifecycle_records import Cleanup, Lifecycle
+from .pipeline_records import Declaration
 from .states import TargetState
 
 
@@ -36,6 +37,7 @@ class ConfigSnapshot:
     """The connectors with their configs, tasks and target states. Never changes; ask the store for a newer one.
 
     ``position`` is the one after the last record read. ``cleanups`` are deletion hooks that still have to succeed.
+    ``declarations`` tell of connectors that a pipeline file made.
     """
 
     entries: Mapping[str, ConnectorEntry]
@@ -43,6 +45,7 @@ class ConfigSnapshot:
     session_key: SessionKey | None = None
     lifecycles: Mapping[str, Lifecycle] = field(default_factory=dict)
     cleanups: Mapping[str, Cleanup] = field(default_factory=dict)
+    declarations: Mapping[str, Declaration] = field(default_factory=dict)
 
     def connectors(self) -> Sequence[str]:
         """The names of all connectors."""

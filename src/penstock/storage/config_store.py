@@ -10,9 +10,10 @@ from concurrent.futures import Future
 from . import config_records as records
 from .config_reader import ConfigListener, ConfigReader
 from .config_records import Config, Restart, SessionKey
-from .config_snapshot import ConfigSnapshot
+from .config_snapshot import ConfigSnapshot, ConnectorEntry
 from .lifecycle_records import Cleanup, Lifecycle, cleanup_finished_record, cleanup_record, lifecycle_record
 from .log import Log, LogRecord
+from .pipeline_records import Declaration, declaration_record
 from .states import TargetState
 
 logger = logging.getLogger(__name__)
@@ -77,7 +78,37 @@ class ConfigStore:
     def remove_connector(self, name: str, cleanup: Cleanup | None = None) -> Future[None]:
         """Delete a connector, its tasks, target state and lifecycle; what its deletion hook has to do is kept."""
         gone = [records.connector_record(name, None), records.target_state_record(name, None)]
-        return self._append([*gone, *_lifecycle_records(name, None, cleanup)])
+        declared = [declaration_record(name, None)] if name in self.snapshot().declarations else []
+        return self._append([*gone, *_lifecycle_records(name, None, cleanup), *declared])
+
+    def declare_connector(
+        self, name: str, declaration: Declaration, config: Config | None = None, state: TargetState | None = None
+    ) -> Future[None]:
+        """Note who declares a connector, and create or change it; what is not given stays as it is."""
+        states = [] if state is None else [records.target_state_record(name, state)]
+        if state is TargetState.STOPPED and name in self.snapshot():
+            states.append(records.commit_record(name, 0))
+        configs = [] if config is None else [records.connector_record(name, config)]
+        return self._append([*states, *configs, declaration_record(name, declaration)])
+
+    def restore_connector(
+        self,
+        name: str,
+        entry: ConnectorEntry,
+        lifecycle: Lifecycle,
+        declaration: Declaration | None,
+        without: Cleanup | None = None,
+    ) -> Future[None]:
+        """Put a connector back as a snapshot showed it, and forget a clean-up that came of its deletion."""
+        back = [records.target_state_record(name, entry.target_state)]
+        back.append(records.connector_record(name, entry.applied or entry.config))
+        if entry.generation >= 0 and not entry.inconsistent:
+            back += [records.task_record(name, task, config) for task, config in enumerate(entry.tasks)]
+            back.append(records.commit_record(name, len(entry.tasks)))
+        if entry.applied is not None and entry.applied != entry.config:
+            back.append(records.connector_record(name, entry.config))
+        back += [lifecycle_record(name, lifecycle), declaration_record(name, declaration)]
+        return self._append(back if without is None else [*back, cleanup_finished_record(without.id)])
 
     def put_task_configs(self, name: str, configs: Sequence[Config]) -> Future[None]:
         """Replace the tasks of a connector."""

@@ -120,6 +120,24 @@ class TopicHome(ABC):
         """Every topic and its number of partitions."""
 
     @abstractmethod
+    def settings(self, topic: str) -> Mapping[str, str]:
+        """The settings the topic was given, without defaults. Raises ``UnknownTopic``."""
+
+    @abstractmethod
+    def create_topic(
+        self, topic: str, partitions: int | None = None, settings: Mapping[str, str] | None = None
+    ) -> Future[None]:
+        """Make an empty topic. Fails with a ``TopicError`` for a wrong name or setting, or one that exists."""
+
+    @abstractmethod
+    def alter_settings(self, topic: str, changes: Mapping[str, str | None]) -> Future[None]:
+        """Set or (``None``) unset settings of a topic."""
+
+    @abstractmethod
+    def delete_topic(self, topic: str) -> Future[None]:
+        """Forget a topic, its records and every group's positions in it."""
+
+    @abstractmethod
     def end_offsets(self, topic: str) -> Sequence[int]:
         """The next offset of each partition of a topic; empty when there is no such topic."""
 
