@@ -38,6 +38,8 @@ T = TypeVar("T")
 
 MAINTENANCE_SECONDS = 5.0
 SPARK_STOP_SECONDS = 5.0
+STARTING_SPARK_SECONDS = 2.0
+"""A Spark that is still starting when the worker stops gets this long; its JVM ends with our process anyway."""
 LONGEST_SPARK_RETRY_SECONDS = 30.0
 
 
@@ -86,6 +88,7 @@ class StandaloneWorker:
             services.use_topic,
             services.call_seconds,
             services.stop_seconds,
+            lambda: self.spark_ready.result().session,
         )
         self._worker = worker = Worker(services)
         hook_seconds = config.lifecycle_hook_timeout_ms / 1000
@@ -141,7 +144,7 @@ class StandaloneWorker:
 
     def _stop_spark(self) -> None:
         try:
-            self.spark_ready.result(timeout=30 if self._dispatcher is not None else 0).stop(SPARK_STOP_SECONDS)
+            self.spark_ready.result(timeout=STARTING_SPARK_SECONDS).stop(SPARK_STOP_SECONDS)
         except Exception as error:
             log.debug("Spark was not there to be stopped: %s", error)
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from penstock.api.errors import RetriableError
 from penstock.spark.splits import Failure, Receipt, TaskSpec, Work
@@ -22,6 +22,9 @@ from .metrics import TaskMetrics
 from .planning import Planner
 from .requests import State, TaskId
 from .traces import trace_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +62,8 @@ class PumpServices:
     use_topic: Callable[[TaskId, str], None]
     call_seconds: float
     stop_seconds: float
+    session: Callable[[], SparkSession]
+    """Blocks until Spark is up: for threads only."""
 
 
 class TaskFailed(Exception):

@@ -66,11 +66,15 @@ class SinkPump(Pump):
         began = asyncio.get_running_loop().time()
         reach("sink-planned")
         receipts = await self.dispatch(self._works(ranges))
+        await self.deliver(receipts)
         reach("sink-put")
         await self._commit(ranges, receipts)
         reach("sink-committed")
         self._adapt(asyncio.get_running_loop().time() - began)
         return True
+
+    async def deliver(self, receipts: Sequence[Receipt]) -> None:
+        """Whatever is left to do in the driver before the records of a batch are out."""
 
     async def _begin_state(self) -> None:
         """Have a state before the first batch: a crash in it is then like a crash in any other."""

@@ -69,7 +69,7 @@ class SourcePump(Pump):
         self._source.start()
 
     async def step(self) -> bool:
-        plan = await self.unless_aborted(self.services.planner.run(f"{self.task}: plan()", self._plan))
+        plan = await self.next_plan()
         if plan is None or self._stopping:
             self._idle_for = min(2 * self._idle_for, LONGEST_IDLE_SECONDS)
             return False
@@ -77,11 +77,21 @@ class SourcePump(Pump):
         stager, counts = self.services.topics.stager(), self._unusual_partition_counts()
         works = [SourceWork(self.spec, split, stager, counts) for split in plan.splits]
         reach("source-planned")
-        receipts = await self.dispatch(works)
-        reach("source-read")
-        await self._commit(plan, receipts)
+        try:
+            receipts = await self.dispatch(works)
+            reach("source-read")
+            await self._commit(plan, receipts)
+        finally:
+            self.done_with(plan)
         reach("source-told")
         return True
+
+    async def next_plan(self) -> Plan | None:
+        """What to read next, or ``None``."""
+        return await self.unless_aborted(self.services.planner.run(f"{self.task}: plan()", self._plan))
+
+    def done_with(self, plan: Plan) -> None:
+        """The batch of a plan was committed or dropped."""
 
     def _plan(self) -> Plan | None:
         return self._source.plan(self._offsets)

@@ -11,9 +11,11 @@ from penstock.api.config import java_pattern
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import PluginError
 from penstock.api.task import SinkTask, SourceTask, Task
+from penstock.spark.frames import loads_frames, stores_frames
 from penstock.spark.splits import PluginRef, TaskSpec
 
 from .connector_config import ConnectorConfig
+from .frame_pumps import FrameSinkPump, FrameSourcePump
 from .metrics import TaskMetrics
 from .pump import Pump
 from .requests import State, TaskId
@@ -95,10 +97,12 @@ class TaskBuilder:
         pumps, metrics = self.services.pumps, TaskMetrics()
         if isinstance(instance, SourceTask):
             settings = _topic_settings(parsed)
-            return SourcePump(self.task, spec, instance, pumps, report, metrics, settings, paused)
+            kind = FrameSourcePump if loads_frames(instance) else SourcePump
+            return kind(self.task, spec, instance, pumps, report, metrics, settings, paused)
         if isinstance(instance, SinkTask):
             subscription = _subscription(parsed, self.count)
-            return SinkPump(self.task, spec, instance, pumps, report, metrics, subscription, paused)
+            taking = FrameSinkPump if stores_frames(instance) else SinkPump
+            return taking(self.task, spec, instance, pumps, report, metrics, subscription, paused)
         raise PluginError(f"{spec.task_target.target} is neither a SourceTask nor a SinkTask")
 
 
