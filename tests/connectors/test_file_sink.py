@@ -44,12 +44,16 @@ def test_values_become_lines_in_the_text_java_gives_them(file: Path) -> None:
 
 
 def test_columns_and_rows_write_the_same(file: Path, tmp_path: Path) -> None:
-    batches = [strings("ä", None, "", "two\nlines"), strings("z"), Batch("t", Column(pa.array([1, None])))]
+    batches = [
+        strings("ä", None, "", "two\nlines"),
+        Batch("t", Column(pa.array([b"\xff", None]))),
+        Batch("t", Column(pa.array([1, None]))),
+    ]
     task_for(file).put_batches(batches)
     other = tmp_path / "rows.txt"
     task_for(other).put([record for batch in batches for record in batch.records()])
     assert file.read_bytes() == other.read_bytes()
-    assert file.read_text() == "ä\nnull\n\ntwo\nlines\nz\n1\nnull\n"
+    assert file.read_bytes() == "ä\nnull\n\ntwo\nlines\n".encode() + b"\xff\nnull\n1\nnull\n"
 
 
 def test_the_state_is_the_length_of_the_file(file: Path) -> None:
@@ -62,6 +66,22 @@ def test_what_was_written_before_a_crash_is_not_written_again(file: Path) -> Non
     after = task_for(file, state).put(records("b", "c", "d"))
     assert file.read_text() == "a\nb\nc\nd\n"
     assert after == {"file": str(file), "length": 8}
+
+
+def test_a_crash_in_the_very_first_batch_leaves_no_duplicates_either(file: Path) -> None:
+    file.write_text("from before\n")
+    state = task_for(file).initial_state(None)
+    assert state == {"file": str(file), "length": 12}
+    task_for(file, state).put(records("a"))
+    task_for(file, state).put(records("a", "b"))
+    assert file.read_text() == "from before\na\nb\n"
+
+
+def test_the_initial_state_is_taken_anew_for_another_file_only(file: Path) -> None:
+    committed = {"file": str(file), "length": 5}
+    assert task_for(file).initial_state(committed) == committed
+    assert task_for(file).initial_state({"file": "/elsewhere", "length": 5}) == {"file": str(file), "length": 0}
+    assert task_for(file, tasks="2").initial_state(None) is None
 
 
 def test_half_a_line_left_by_a_crash_is_completed(file: Path) -> None:

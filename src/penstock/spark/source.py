@@ -54,6 +54,9 @@ class _Pump:
         self._outbox = Outbox(work.topic_partitions, work.spec.default_topic_partitions)
         self._progress: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._steps = Steps("read", "transform", "convert", "write")
+        self._chain = copy.chain if len(copy.chain) else None
+        self._current = Record()
+        self._current_origin = lambda: self._origin(self._current)
         self._key_name = reported_name(copy.key_converter)
         self._value_name = reported_name(copy.value_converter)
         self._header_name = reported_name(copy.header_converter)
@@ -81,15 +84,17 @@ class _Pump:
         items = iter(read_rows(task, split) if loads_frames(task) else task.read(split))
         while True:
             self._steps.skip()
-            item = next(items, None)
-            self._steps.next("read")
-            if item is None:
+            try:
+                item = next(items)
+            except StopIteration:
                 return
+            finally:
+                self._steps.next("read")
             yield item
 
     def _take_columns(self, batch: Batch) -> bool:
         """Convert and keep a batch without making an object a record; ``False`` when that is not possible."""
-        if len(self._copy.chain) or not self._is_legal(batch.topic):
+        if self._chain is not None or not self._is_legal(batch.topic):
             return False
         value = _encode(self._copy.value_converter, batch.topic, batch.value)
         if value is None:
@@ -116,33 +121,32 @@ class _Pump:
 
     def _take(self, record: Record) -> None:
         """Transform, convert and keep one record, unless it is dropped or fails and is tolerated."""
+        self._current = record
         try:
-            changed = self._transform(record)
-            if changed is None:
-                self._receipt.filtered += 1
-                return
-            headers, key, value = self._convert(changed, partial(self._origin, record))
-            if not self._is_legal(changed.topic):
-                self._refuse_topic(changed.topic, record)
+            if self._chain is not None:
+                changed = self._chain.apply(record, self._errors, self._current_origin)
+                self._steps.next("transform")
+                if changed is None:
+                    self._receipt.filtered += 1
+                    return
+                record = changed
+            headers, key, value = self._convert(record)
+            if record.topic not in self._known_topics and not self._is_legal(record.topic):
+                self._refuse_topic(record.topic)
         except RecordSkipped:
             return
-        finally:
-            self._steps.next("convert")
-        timestamp = _now() if changed.timestamp is None else changed.timestamp
-        self._outbox.add(changed.topic, key, value, headers, timestamp, changed.partition)
-        self._receipt.written += 1
-        self._receipt.bytes += len(key or b"") + len(value or b"")
+        timestamp = record.timestamp
+        if timestamp is None:
+            timestamp = _now()
+        self._outbox.add(record.topic, key, value, headers, timestamp, record.partition)
+        receipt = self._receipt
+        receipt.written += 1
+        receipt.bytes += (0 if key is None else len(key)) + (0 if value is None else len(value))
+        self._steps.next("convert")
 
-    def _transform(self, record: Record) -> Record | None:
-        if not len(self._copy.chain):
-            return record
-        changed = self._copy.chain.apply(record, self._errors, partial(self._origin, record))
-        self._steps.next("transform")
-        return changed
-
-    def _convert(self, record: Record, origin: Callable[[], Origin]) -> tuple[RawHeaders, bytes | None, bytes | None]:
-        headers = self._convert_headers(record, origin) if record.headers else ()
-        copy, topic = self._copy, record.topic
+    def _convert(self, record: Record) -> tuple[RawHeaders, bytes | None, bytes | None]:
+        headers = self._convert_headers(record) if record.headers else ()
+        copy, topic, origin = self._copy, record.topic, self._current_origin
         try:
             key = copy.key_converter.from_data(topic, record.key_schema, record.key)
         except Exception as error:
@@ -155,8 +159,8 @@ class _Pump:
             value = self._errors.recover(error, Stage.VALUE_CONVERTER, self._value_name, again, origin)
         return headers, key, value
 
-    def _convert_headers(self, record: Record, origin: Callable[[], Origin]) -> RawHeaders:
-        convert = self._copy.header_converter.from_header
+    def _convert_headers(self, record: Record) -> RawHeaders:
+        convert, origin = self._copy.header_converter.from_header, self._current_origin
         raw = []
         for header in record.headers:
             call = partial(convert, record.topic, header.key, header.schema, header.value)
@@ -174,12 +178,12 @@ class _Pump:
             self._known_topics.add(topic)
         return True
 
-    def _refuse_topic(self, topic: str, record: Record) -> None:
+    def _refuse_topic(self, topic: str) -> None:
         error = DataError(
             f"'{topic}' is not a legal topic name: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
             "org.apache.kafka.common.errors.InvalidTopicException",
         )
-        self._errors.record_failed(error, Stage.KAFKA_PRODUCE, SOURCE_WORKER_CLASS, self._origin(record))
+        self._errors.record_failed(error, Stage.KAFKA_PRODUCE, SOURCE_WORKER_CLASS, self._origin(self._current))
         raise RecordSkipped
 
     def _origin(self, record: Record) -> Origin:

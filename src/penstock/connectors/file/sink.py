@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -20,6 +21,7 @@ from penstock.api import (
     PluginError,
     Record,
     RetriableError,
+    Schema,
     SinkConnector,
     SinkTask,
     Type,
@@ -29,11 +31,12 @@ from penstock.api.text import java_text
 from .appending import Block, append
 
 _RECORDS_A_WRITE = 10_000
+_TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class FileStreamSinkTask(SinkTask):
-    """Writes the text of each value and a line end.
+    """Writes the text of each value (bytes as they are) and a line end.
 
     What a crash between writing and committing left at the end of the file is recognised by the next ``put`` and not
     written again, as long as this task is the only one of its connector. Lines are on disk when ``put`` returns, so
@@ -58,6 +61,11 @@ class FileStreamSinkTask(SinkTask):
             raise PluginError(
                 f"Couldn't find or create file '{self._file}' for FileStreamSinkTask: {error.strerror}"
             ) from error
+
+    def initial_state(self, state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if not self._file or not self._alone or (state and state.get("file") == self._file):
+            return state
+        return {"file": self._file, "length": os.path.getsize(self._file)}
 
     def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
         return self._write(_lines_of_records(records))
@@ -117,26 +125,27 @@ class FileStreamSink(SinkConnector):
 def _lines_of_records(records: Iterable[Record]) -> Iterator[Block]:
     remaining = iter(records)
     while chunk := list(islice(remaining, _RECORDS_A_WRITE)):
-        lines = [java_text(record.value, record.value_schema) for record in chunk]
-        yield _joined(lines).encode("utf-8", "replace")
+        lines = [_line(record.value, record.value_schema) for record in chunk]
+        yield b"\n".join([*lines, b""])
 
 
 def _lines_of_batches(batches: Iterable[Batch]) -> Iterator[Block]:
     for batch in batches:
         values = batch.value.array
-        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-            yield from _lines_of_strings(values)
+        if values.type in _TEXT_TYPES:
+            yield from _lines_of_texts(values)
         else:
             yield from _lines_of_records(batch.records())
 
 
-def _lines_of_strings(values: pa.Array) -> Iterator[Block]:
+def _lines_of_texts(values: pa.Array) -> Iterator[Block]:
+    values = values.cast(pa.large_binary())
     if values.null_count:
-        values = values.fill_null("null")
-    whole = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values.cast(pa.large_string()))
-    yield memoryview(pc.binary_join(whole, pa.scalar("\n", pa.large_string()))[0].as_buffer())
+        values = values.fill_null(b"null")
+    whole = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+    yield memoryview(pc.binary_join(whole, pa.scalar(b"\n", pa.large_binary()))[0].as_buffer())
     yield b"\n"
 
 
-def _joined(lines: Sequence[str]) -> str:
-    return "\n".join(lines) + "\n"
+def _line(value: Any, schema: Schema | None) -> bytes:
+    return value if isinstance(value, bytes) else java_text(value, schema).encode("utf-8", "replace")
