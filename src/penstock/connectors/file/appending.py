@@ -9,6 +9,7 @@ Block = bytes | memoryview
 """A piece of what is to be appended."""
 
 _COMPARED_AT_ONCE = 1 << 20
+_sync = getattr(os, "fdatasync", os.fsync)
 
 
 def append(path: str, blocks: Iterator[Block], committed: int | None) -> int:
@@ -62,5 +63,5 @@ def _write_all(descriptor: int, blocks: Iterator[Block], size: int) -> int:
         view = memoryview(block)
         while view:
             view = view[os.write(descriptor, view) :]
-    os.fdatasync(descriptor)
+    _sync(descriptor)
     return os.fstat(descriptor).st_size
