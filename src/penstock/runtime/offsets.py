@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock.api.errors import DataError
+from penstock.storage.offset_store import check_format
 from penstock.topics.interface import TopicPartition
 
 from .requests import BadRequest, OffsetEntry, TargetState
@@ -41,9 +43,16 @@ def done_message(verb: str, connector_checked: bool) -> str:
     )
 
 
-def sink_changes(offsets: Sequence[OffsetEntry]) -> dict[TopicPartition, int | None]:
+def sink_changes(name: str, offsets: Sequence[OffsetEntry]) -> dict[TopicPartition, int | None]:
     """Sink offsets as positions; the last of several entries for one partition counts."""
-    return {_sink_partition(entry.partition): _sink_offset(entry.offset) for entry in offsets}
+    changes = {_sink_partition(entry.partition): _sink_offset(entry.offset) for entry in offsets}
+    for at, position in changes.items():
+        if at.partition < 0 or (position is not None and position < 0):
+            raise BadRequest(
+                f"Failed to modify offsets for sink connector {name}: neither partition nor offset may be negative, "
+                f"but partition {at.partition} of topic {at.topic} was given {position}"
+            )
+    return changes
 
 
 def sink_entries(positions: Mapping[TopicPartition, int]) -> list[OffsetEntry]:
@@ -55,11 +64,16 @@ def sink_entries(positions: Mapping[TopicPartition, int]) -> list[OffsetEntry]:
 
 
 def source_changes(offsets: Sequence[OffsetEntry]) -> list[tuple[Mapping[str, Any], Mapping[str, Any] | None]]:
-    """Source offsets as the store takes them; a missing partition names what is missing."""
+    """Source offsets as the store takes them: maps of primitive values, none without a partition."""
     changes: list[tuple[Mapping[str, Any], Mapping[str, Any] | None]] = []
     for entry in offsets:
         if entry.partition is None:
             raise BadRequest("The partition for a source connector offset cannot be null or missing")
+        try:
+            check_format(entry.partition)
+            check_format(entry.offset)
+        except DataError as error:
+            raise BadRequest(str(error)) from error
         changes.append((entry.partition, entry.offset))
     return changes
 

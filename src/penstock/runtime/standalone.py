@@ -307,12 +307,11 @@ class StandaloneHerder(Herder):
 
     async def _write_offsets(self, name: str, config: Mapping[str, str | None], entries: Sequence[OffsetEntry]) -> bool:
         if self._services.connector_type(config) == "sink":
-            positions = offset_rules.sink_changes(entries)
+            positions = offset_rules.sink_changes(name, entries)
             checked = await self._ask_connector(name, config, positions)
             await self._wait(self._services.topics.alter_positions(self._services.group(config), positions))
         else:
             changes = offset_rules.source_changes(entries)
-            self._services.offsets.check(changes)
             checked = await self._ask_connector(name, config, changes)
             await self._wait(self._services.offsets.put(name, changes))
         return checked

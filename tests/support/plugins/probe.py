@@ -3,7 +3,8 @@
 Every call is a line of JSON in the file ``journal``. ``fail``, ``hang`` and ``slow`` name calls (``start``,
 ``task.plan``, ``on_created`` …) that raise, never return, or take a second; with ``trouble.file`` they only do while
 that file exists, with ``trouble.tasks`` only in the tasks of these numbers. ``alter.offsets`` chooses the answer of
-``alter_offsets``: ``true``, ``false``, ``unsupported`` or ``raise``.
+``alter_offsets``: ``true``, ``false``, ``unsupported`` or ``raise``. ``reconfigure=stop`` asks for new tasks at a
+strange moment, and a sink fails at the value ``poison``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ KEYS = (
     ConfigKey("trouble.tasks", Type.LIST, default=[]),
     ConfigKey("tasks.made", Type.INT, default=1),
     ConfigKey("alter.offsets", Type.STRING, default="false"),
+    ConfigKey("reconfigure", Type.STRING, default=""),
     ConfigKey("secret", Type.PASSWORD, default=""),
 )
 
@@ -72,6 +74,7 @@ class _Probe:
     """What source and sink have in common."""
 
     settings: Mapping[str, str]
+    request_task_reconfiguration: Callable[[], None]
 
     def configure(self, settings: Mapping[str, str]) -> None:
         self.settings = settings
@@ -85,6 +88,8 @@ class _Probe:
 
     def stop(self) -> None:
         note(self.settings, "stop")
+        if self.settings.get("reconfigure") == "stop":
+            self.request_task_reconfiguration()
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         note(self.settings, "task_configs", max_tasks=max_tasks)
@@ -129,7 +134,8 @@ class ProbeSourceTask(SourceTask):
     def read(self, split: Split) -> Iterator[Record]:
         obey(self.config, "task.read")
         for number in range(split.payload["first"], split.payload["end"]):
-            yield Record(topic=self.config["topic"], value=f"{self.config['task.number']}:{number}")
+            value = f"{self.config['task.number']}:{number}"
+            yield Record(topic=self.config["topic"], key=value, value=value)
 
     def stop(self) -> None:
         note(self.config, "task.stop", task=self.config["task.number"])
@@ -151,9 +157,17 @@ class ProbeSinkTask(SinkTask):
 
     def put(self, records: Iterable[Record]) -> None:
         obey(self.config, "task.put")
-        lines = [f"{record.topic} {record.partition} {record.offset} {record.value}\n" for record in records]
+        lines = [
+            f"{record.topic} {record.partition} {record.offset} {record.value}\n" for record in self._good(records)
+        ]
         with open(self.config["file"], "a", encoding="utf-8") as file:
             file.write("".join(lines))
+
+    def _good(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            if record.value == self.config.get("poison"):
+                raise PluginError(f"{record.value} is poison")
+            yield record
 
     def stop(self) -> None:
         note(self.config, "task.stop", task=self.config["task.number"])
@@ -163,7 +177,7 @@ class ProbeSink(_Probe, SinkConnector):
     """A sink that obeys."""
 
     version = "1.0"
-    config = ConfigDef(*KEYS, ConfigKey("file", Type.STRING))
+    config = ConfigDef(*KEYS, ConfigKey("file", Type.STRING), ConfigKey("poison", Type.STRING, default=""))
     task = ProbeSinkTask
 
 
