@@ -79,10 +79,10 @@ class JavaPattern:
         name = _NAME.match(replacement, at)
         if name is None:
             start = replacement[at : at + 1]
-            message = (
-                f"capturing group name {{{start}}} starts with digit character" if start.isdigit()
-                else "named capturing group is missing trailing '}'"
-            )
+            if start.isdigit():
+                message = f"capturing group name {{{start}}} starts with digit character"
+            else:
+                message = "named capturing group has 0 length name"
             raise DataError(message, _ILLEGAL_ARGUMENT)
         if replacement[name.end() : name.end() + 1] != "}":
             raise DataError("named capturing group is missing trailing '}'", _ILLEGAL_ARGUMENT)
