@@ -95,7 +95,10 @@ class Cast(SidedTransform):
 
     config = ConfigDef(
         ConfigKey(
-            "spec", Type.LIST, importance=Importance.HIGH, validator=_valid_spec,
+            "spec",
+            Type.LIST,
+            importance=Importance.HIGH,
+            validator=_valid_spec,
             doc="Pairs field:type, or a single type for the whole key or value. Types: int8, int16, int32, int64, "
             "float32, float64, boolean, string. Bytes can only become strings.",
         ),

@@ -25,16 +25,27 @@ from .java.numbers import parse_double, parse_float, parse_integer, to_double, t
 Cast = Callable[[Any], Any]
 
 TARGETS = (
-    SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64,
-    SchemaType.FLOAT32, SchemaType.FLOAT64, SchemaType.BOOLEAN, SchemaType.STRING,
+    SchemaType.INT8,
+    SchemaType.INT16,
+    SchemaType.INT32,
+    SchemaType.INT64,
+    SchemaType.FLOAT32,
+    SchemaType.FLOAT64,
+    SchemaType.BOOLEAN,
+    SchemaType.STRING,
 )
 _SOURCES = (*TARGETS, SchemaType.BYTES)
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 _NARROW: dict[SchemaType, Callable[[Any], Any]] = {
-    SchemaType.INT8: Int8, SchemaType.INT16: Int16, SchemaType.INT32: Int32, SchemaType.FLOAT32: Float32,
+    SchemaType.INT8: Int8,
+    SchemaType.INT16: Int16,
+    SchemaType.INT32: Int32,
+    SchemaType.FLOAT32: Float32,
 }
 _ENCODE: dict[str, Callable[[Any], int]] = {
-    DATE_NAME: days_from_date, TIME_NAME: millis_from_time, TIMESTAMP_NAME: to_millis,
+    DATE_NAME: days_from_date,
+    TIME_NAME: millis_from_time,
+    TIMESTAMP_NAME: to_millis,
 }
 _INFERRED: dict[type, SchemaType] = {
     int: SchemaType.INT64,

@@ -11,7 +11,10 @@ from penstock.api.record import Field, Schema, get_field
 from .structs import ILLEGAL_ARGUMENT, field_of, require_map, require_struct
 
 SYNTAX_VERSION = ConfigKey(
-    "field.syntax.version", Type.STRING, "V1", Importance.HIGH,
+    "field.syntax.version",
+    Type.STRING,
+    "V1",
+    Importance.HIGH,
     "How field names are read. V1: the name of a field of the struct or map itself. V2: a path into nested "
     "structs and maps, its steps separated by dots; a name that has dots of its own goes between backticks, "
     "as in `a.b`.c for field c of field a.b.",

@@ -84,7 +84,7 @@ class Flatten(SidedTransform):
                 own = default.get(field.name)
             if field.schema.type is SchemaType.MAP:
                 raise DataError(
-                    "Flatten transformation does not support MAP for record with schemas " f"(for field {name})."
+                    f"Flatten transformation does not support MAP for record with schemas (for field {name})."
                 )
             if field.schema.type is SchemaType.STRUCT:
                 members.append(_Branch(field.name, self._members(field.schema, name, may_miss, own, leaves)))
@@ -100,8 +100,13 @@ class Flatten(SidedTransform):
 
 def _leaf_schema(schema: Schema, optional: bool, default: Any) -> Schema:
     bare = Schema(
-        schema.type, optional=optional, name=schema.name, version=schema.version, doc=schema.doc,
-        parameters=schema.parameters or None, value_schema=schema.value_schema,
+        schema.type,
+        optional=optional,
+        name=schema.name,
+        version=schema.version,
+        doc=schema.doc,
+        parameters=schema.parameters or None,
+        value_schema=schema.value_schema,
     )
     return bare if default is None else with_default(bare, default)
 

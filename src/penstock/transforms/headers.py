@@ -31,7 +31,10 @@ class DropHeaders(Transform):
     java_class = "org.apache.kafka.connect.transforms.DropHeaders"
     config = ConfigDef(
         ConfigKey(
-            "headers", Type.LIST, importance=Importance.HIGH, validator=non_empty_list,
+            "headers",
+            Type.LIST,
+            importance=Importance.HIGH,
+            validator=non_empty_list,
             doc="The names of the headers to take off.",
         ),
     )
@@ -51,7 +54,10 @@ class InsertHeader(Transform):
     config = ConfigDef(
         ConfigKey("header", Type.STRING, importance=Importance.HIGH, validator=non_null, doc="The name of the header."),
         ConfigKey(
-            "value.literal", Type.STRING, importance=Importance.HIGH, validator=non_null,
+            "value.literal",
+            Type.STRING,
+            importance=Importance.HIGH,
+            validator=non_null,
             doc="The value of the header, written as text: null, true, a number, a date, [1, 2], {a: 1} or a string.",
         ),
     )
@@ -75,15 +81,24 @@ class HeaderFrom(SidedTransform):
 
     config = ConfigDef(
         ConfigKey(
-            "fields", Type.LIST, importance=Importance.HIGH, validator=non_empty_list,
+            "fields",
+            Type.LIST,
+            importance=Importance.HIGH,
+            validator=non_empty_list,
             doc="The fields that become headers.",
         ),
         ConfigKey(
-            "headers", Type.LIST, importance=Importance.HIGH, validator=non_empty_list,
+            "headers",
+            Type.LIST,
+            importance=Importance.HIGH,
+            validator=non_empty_list,
             doc="The names of the headers, one for each of the fields and in their order.",
         ),
         ConfigKey(
-            "operation", Type.STRING, importance=Importance.HIGH, validator=one_of("move", "copy"),
+            "operation",
+            Type.STRING,
+            importance=Importance.HIGH,
+            validator=one_of("move", "copy"),
             doc="Whether the fields leave the key or value (move) or also stay in it (copy).",
         ),
         REPLACE_NULL,

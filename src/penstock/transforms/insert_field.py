@@ -40,7 +40,10 @@ class InsertField(SidedTransform):
         ConfigKey("topic.field", Type.STRING, None, Importance.MEDIUM, "The field for the topic's name." + _SUFFIX),
         ConfigKey("partition.field", Type.STRING, None, Importance.MEDIUM, "The field for the partition." + _SUFFIX),
         ConfigKey(
-            "offset.field", Type.STRING, None, Importance.MEDIUM,
+            "offset.field",
+            Type.STRING,
+            None,
+            Importance.MEDIUM,
             "The field for the offset; only records of sink connectors have one." + _SUFFIX,
         ),
         ConfigKey("timestamp.field", Type.STRING, None, Importance.MEDIUM, "The field for the timestamp." + _SUFFIX),
@@ -94,8 +97,11 @@ class InsertField(SidedTransform):
 
     def _extended(self, schema: Schema) -> tuple[Schema, StructCopier]:
         candidates = (
-            (self._topic, STRING), (self._partition, INT32), (self._offset, INT64),
-            (self._timestamp, TIMESTAMP), (self._static, STRING),
+            (self._topic, STRING),
+            (self._partition, INT32),
+            (self._offset, INT64),
+            (self._timestamp, TIMESTAMP),
+            (self._static, STRING),
         )
         added = [new.of(kind) for new, kind in candidates if new is not None]
         return rebuilt(schema, [*schema.fields, *added]), StructCopier(schema.fields, self._with_default)

@@ -56,10 +56,17 @@ class MaskField(SidedTransform):
 
     config = ConfigDef(
         ConfigKey(
-            "fields", Type.LIST, importance=Importance.HIGH, validator=non_empty_list, doc="The fields to overwrite.",
+            "fields",
+            Type.LIST,
+            importance=Importance.HIGH,
+            validator=non_empty_list,
+            doc="The fields to overwrite.",
         ),
         ConfigKey(
-            "replacement", Type.STRING, None, Importance.LOW,
+            "replacement",
+            Type.STRING,
+            None,
+            Importance.LOW,
             "What to write instead of the empty value. Only for fields that are strings or numbers.",
             non_empty_string,
         ),

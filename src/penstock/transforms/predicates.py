@@ -20,7 +20,10 @@ class HasHeaderKey(Predicate):
     java_class = "org.apache.kafka.connect.transforms.predicates.HasHeaderKey"
     config = ConfigDef(
         ConfigKey(
-            "name", Type.STRING, importance=Importance.MEDIUM, doc="The name of the header.",
+            "name",
+            Type.STRING,
+            importance=Importance.MEDIUM,
+            doc="The name of the header.",
             validator=non_empty_string,
         ),
     )
@@ -48,7 +51,9 @@ class TopicNameMatches(Predicate):
     java_class = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
     config = ConfigDef(
         ConfigKey(
-            "pattern", Type.STRING, importance=Importance.MEDIUM,
+            "pattern",
+            Type.STRING,
+            importance=Importance.MEDIUM,
             doc="The regular expression, in Java's syntax, that the whole name of the topic has to match.",
             validator=all_of(non_empty_string, valid_regex),
         ),

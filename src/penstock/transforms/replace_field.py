@@ -54,7 +54,12 @@ class ReplaceField(SidedTransform):
         ConfigKey("exclude", Type.LIST, [], Importance.MEDIUM, "The fields to drop, even among the included ones."),
         ConfigKey("include", Type.LIST, [], Importance.MEDIUM, "The fields to keep; none given keeps all."),
         ConfigKey(
-            "renames", Type.LIST, [], Importance.MEDIUM, "Pairs old:new of field names.", _valid_renames,
+            "renames",
+            Type.LIST,
+            [],
+            Importance.MEDIUM,
+            "Pairs old:new of field names.",
+            _valid_renames,
         ),
         REPLACE_NULL,
     )

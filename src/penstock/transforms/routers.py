@@ -26,11 +26,16 @@ class RegexRouter(Transform):
     java_class = "org.apache.kafka.connect.transforms.RegexRouter"
     config = ConfigDef(
         ConfigKey(
-            "regex", Type.STRING, importance=Importance.HIGH, validator=valid_regex,
+            "regex",
+            Type.STRING,
+            importance=Importance.HIGH,
+            validator=valid_regex,
             doc="The regular expression, in Java's syntax, that the whole name of a topic has to match.",
         ),
         ConfigKey(
-            "replacement", Type.STRING, importance=Importance.HIGH,
+            "replacement",
+            Type.STRING,
+            importance=Importance.HIGH,
             doc="The new name. $1 or ${name} stands for what a group of the expression matched.",
         ),
     )
@@ -60,11 +65,17 @@ class TimestampRouter(Transform):
     java_class = "org.apache.kafka.connect.transforms.TimestampRouter"
     config = ConfigDef(
         ConfigKey(
-            "topic.format", Type.STRING, "${topic}-${timestamp}", Importance.HIGH,
+            "topic.format",
+            Type.STRING,
+            "${topic}-${timestamp}",
+            Importance.HIGH,
             "The new name; ${topic} stands for the old one and ${timestamp} for the formatted timestamp.",
         ),
         ConfigKey(
-            "timestamp.format", Type.STRING, "yyyyMMdd", Importance.HIGH,
+            "timestamp.format",
+            Type.STRING,
+            "yyyyMMdd",
+            Importance.HIGH,
             "How to format the timestamp (in UTC): a pattern as for Java's SimpleDateFormat.",
         ),
     )

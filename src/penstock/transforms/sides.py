@@ -13,32 +13,60 @@ from penstock.api.transform import Transform
 def with_key(record: Record, schema: Schema | None, key: Any, headers: Sequence[Header] | None = None) -> Record:
     """The record with another key, and with other headers if any are given."""
     return Record(
-        record.value, key, record.topic, record.partition, record.value_schema, schema,
-        record.headers if headers is None else headers, record.timestamp, record.offset,
+        record.value,
+        key,
+        record.topic,
+        record.partition,
+        record.value_schema,
+        schema,
+        record.headers if headers is None else headers,
+        record.timestamp,
+        record.offset,
     )
 
 
 def with_value(record: Record, schema: Schema | None, value: Any, headers: Sequence[Header] | None = None) -> Record:
     """The record with another value, and with other headers if any are given."""
     return Record(
-        value, record.key, record.topic, record.partition, schema, record.key_schema,
-        record.headers if headers is None else headers, record.timestamp, record.offset,
+        value,
+        record.key,
+        record.topic,
+        record.partition,
+        schema,
+        record.key_schema,
+        record.headers if headers is None else headers,
+        record.timestamp,
+        record.offset,
     )
 
 
 def with_topic(record: Record, topic: str) -> Record:
     """The record on its way to another topic."""
     return Record(
-        record.value, record.key, topic, record.partition, record.value_schema, record.key_schema,
-        record.headers, record.timestamp, record.offset,
+        record.value,
+        record.key,
+        topic,
+        record.partition,
+        record.value_schema,
+        record.key_schema,
+        record.headers,
+        record.timestamp,
+        record.offset,
     )
 
 
 def with_headers(record: Record, headers: Sequence[Header]) -> Record:
     """The record with other headers."""
     return Record(
-        record.value, record.key, record.topic, record.partition, record.value_schema, record.key_schema,
-        headers, record.timestamp, record.offset,
+        record.value,
+        record.key,
+        record.topic,
+        record.partition,
+        record.value_schema,
+        record.key_schema,
+        headers,
+        record.timestamp,
+        record.offset,
     )
 
 

@@ -17,7 +17,10 @@ ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 NULL_POINTER = "java.lang.NullPointerException"
 
 REPLACE_NULL = ConfigKey(
-    "replace.null.with.default", Type.BOOLEAN, True, Importance.MEDIUM,
+    "replace.null.with.default",
+    Type.BOOLEAN,
+    True,
+    Importance.MEDIUM,
     "What a field that is null but has a default counts as: its default (true) or null (false).",
 )
 
@@ -61,8 +64,12 @@ def field_of(schema: Schema, name: str) -> Field | None:
 def rebuilt(schema: Schema, fields: Iterable[Field]) -> Schema:
     """A required struct schema with other fields and the same name, version, doc and parameters."""
     return Schema(
-        SchemaType.STRUCT, name=schema.name, version=schema.version, doc=schema.doc,
-        parameters=schema.parameters or None, fields=checked_fields(fields),
+        SchemaType.STRUCT,
+        name=schema.name,
+        version=schema.version,
+        doc=schema.doc,
+        parameters=schema.parameters or None,
+        fields=checked_fields(fields),
     )
 
 

@@ -64,15 +64,24 @@ class TimestampConverter(SidedTransform):
     config = ConfigDef(
         ConfigKey("field", Type.STRING, "", Importance.HIGH, "The field to convert; empty for the whole key or value."),
         ConfigKey(
-            "target.type", Type.STRING, importance=Importance.HIGH, validator=one_of(*_SCHEMAS),
+            "target.type",
+            Type.STRING,
+            importance=Importance.HIGH,
+            validator=one_of(*_SCHEMAS),
             doc="What to convert to: string, unix (a number), Date, Time or Timestamp.",
         ),
         ConfigKey(
-            "format", Type.STRING, "", Importance.MEDIUM,
+            "format",
+            Type.STRING,
+            "",
+            Importance.MEDIUM,
             "How times look as text, to read or to write them: a pattern as for Java's SimpleDateFormat. In UTC.",
         ),
         ConfigKey(
-            "unix.precision", Type.STRING, "milliseconds", Importance.LOW,
+            "unix.precision",
+            Type.STRING,
+            "milliseconds",
+            Importance.LOW,
             "What numbers count, to read or to write them: seconds, milliseconds, microseconds or nanoseconds "
             "since 1970. What is finer than a millisecond gets lost.",
             one_of(*_PER_SECOND),

@@ -30,7 +30,10 @@ class ValueToKey(Transform):
     java_class = "org.apache.kafka.connect.transforms.ValueToKey"
     config = ConfigDef(
         ConfigKey(
-            "fields", Type.LIST, importance=Importance.HIGH, validator=non_empty_list,
+            "fields",
+            Type.LIST,
+            importance=Importance.HIGH,
+            validator=non_empty_list,
             doc="The fields of the value that make up the new key.",
         ),
         REPLACE_NULL,

@@ -97,9 +97,7 @@ _ALIASES = {
     "Alphabetic": "L", "Letter": "L", "Lowercase": "Ll", "Uppercase": "Lu", "Titlecase": "Lt",
     "Punctuation": "P", "Control": "Cc", "White_Space": "Z", "Assigned": "", "LC": "L",
 }  # fmt: skip
-CASE_PROPERTIES = frozenset(
-    ["Lower", "Upper", "Ll", "Lu", "Lt", "IsLl", "IsLu", "IsLt", "IsLowercase", "IsUppercase"]
-)
+CASE_PROPERTIES = frozenset(["Lower", "Upper", "Ll", "Lu", "Lt", "IsLl", "IsLu", "IsLt", "IsLowercase", "IsUppercase"])
 """Properties that take letters of both cases where case does not matter."""
 _CATEGORY_LETTERS = frozenset("CLMNPSZ")
 
