@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ class _Call:
     def __init__(self, what: str, function: Callable[[], Any]) -> None:
         self.what = what
         self.function = function
+        self.context = copy_context()
         self.future: Future[Any] = Future()
         self._lock = threading.Lock()
         self._settled = False
@@ -100,7 +102,7 @@ class UserCode:
                 return
             result, error = None, None
             try:
-                result = call.function()
+                result = call.context.run(call.function)
             except BaseException as raised:
                 error = raised
             back = False

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from penstock.api.connector import Connector
 
 from .hooks import HookFailed
+from .logging import connector_context
 from .requests import RequestError, State, TargetState, TaskId
 from .services import Services
 from .task_building import TaskBuilder, task_configs
@@ -72,7 +73,8 @@ class ConnectorKeeper:
         self._dirty = True
         self._changed.set()
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"keeper-{self.name}")
+            with connector_context(self.name):
+                self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"keeper-{self.name}")
 
     def remove(self) -> None:
         """The connector was deleted: end what runs, even if a new one of its name is there already."""

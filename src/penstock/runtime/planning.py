@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ class _Request:
     what: str
     function: Callable[[], Any]
     answer: asyncio.Future[Any]
+    context: Context = field(default_factory=copy_context)
 
 
 @dataclass(eq=False)
@@ -76,7 +78,7 @@ class Planner:
             current.began, current.request = time.monotonic(), request
             result, error = None, None
             try:
-                result = request.function()
+                result = request.context.run(request.function)
             except BaseException as raised:
                 error = raised
             current.done.append((request, result, error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from .logging import connector_context
 from .pump import Pump
 from .requests import State
 from .services import Services
@@ -23,7 +24,8 @@ class TaskRunner:
         self._services = services
         self._paused = paused
         self._stopping = False
-        self._running = asyncio.get_running_loop().create_task(self._run(builder), name=f"task-{self.task}")
+        with connector_context(self.task.connector, f"task-{self.task.task}"):
+            self._running = asyncio.get_running_loop().create_task(self._run(builder), name=f"task-{self.task}")
 
     async def _run(self, builder: TaskBuilder) -> None:
         what = f"{self.task}: the task's class"
