@@ -124,6 +124,16 @@ def test_small_files_become_one(world: World) -> None:
     assert world.values() == list(range(WORTHWHILE * 500))
 
 
+def test_a_file_that_a_backup_caught_on_its_way_out_is_brought_back(world: World) -> None:
+    world.send(numbered(0, 500, size=20))
+    (path,) = world.files()
+    world.close()
+    path.rename(world.folder / "topics" / "~removed" / path.name.split("-", 1)[1])
+    world.open()
+    assert world.files() == [path]
+    assert world.values() == list(range(500))
+
+
 def test_a_range_handed_out_before_a_merge_can_be_read_after_it(world: World) -> None:
     for start in range(0, WORTHWHILE * 500, 500):
         world.send(numbered(start, start + 500, size=20))

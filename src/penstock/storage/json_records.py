@@ -11,10 +11,22 @@ from typing import Any
 _BEYOND_BMP = re.compile("[\U00010000-\U0010ffff]")
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no place in an internal record")
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain).encode
+_encode_sorted = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode
+
+
 def to_json(value: Any) -> bytes:
     """Compact UTF-8, members in the order given, characters beyond the BMP as escaped surrogates."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
-    return _BEYOND_BMP.sub(lambda found: json.dumps(found.group())[1:-1], text).encode("utf-8", "surrogatepass")
+    text = _BEYOND_BMP.sub(lambda found: json.dumps(found.group())[1:-1], _encode(value))
+    return text.encode("utf-8", "surrogatepass")
 
 
 def from_json(data: bytes) -> Any:
@@ -24,12 +36,4 @@ def from_json(data: bytes) -> Any:
 
 def canonical(value: Any) -> str:
     """One text for equal values, whatever the order of their members."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return base64.b64encode(value).decode("ascii")
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} has no place in an internal record")
+    return _encode_sorted(value)

@@ -59,6 +59,15 @@ class TopicFolders:
             target.parent.mkdir(parents=True, exist_ok=True)
             os.rename(self.staged / name, target)
 
+    def bring_back(self, topic: str, partition: int, start: int, name: str) -> bool:
+        """Move a file to its place in the topic from wherever it is; false when it is nowhere."""
+        found, target = self.find(topic, partition, start, name), self.committed(topic, partition, start, name)
+        if found is None:
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(found, target)
+        return True
+
     def withdraw(self, topic: str, partition: int, start: int, name: str) -> None:
         """Move a file out of its topic."""
         with suppress(FileNotFoundError):

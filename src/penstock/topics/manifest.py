@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .errors import TopicError, TopicExists, UnknownTopic
@@ -138,7 +137,9 @@ def insert(connection: sqlite3.Connection, topic: int, partition: int, draft: Dr
     )
     added = connection.execute(_INSERT, values).lastrowid
     assert added is not None
-    return replace(s, id=added)
+    return Segment(
+        added, s.start, s.end, s.count, s.size, s.oldest, s.newest, s.max_timestamp, s.file, s.explicit
+    )
 
 
 def remove(

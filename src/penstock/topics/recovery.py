@@ -43,16 +43,14 @@ def _load(connection: sqlite3.Connection, index: Index, rules: Rules) -> None:
 
 
 def _publish_staged(folders: TopicFolders, index: Index) -> None:
-    """Move files to their topics that were committed and no more."""
+    """Move files to their topics that were committed and no more, or that a backup caught on their way out."""
     for topic in index.topics.values():
         for number, partition in enumerate(topic.partitions):
             for segment in partition.segments:
                 if segment.file is None or folders.committed(topic.name, number, segment.start, segment.file).exists():
                     continue
                 reach("recovery-publish")
-                try:
-                    folders.publish(topic.name, number, segment.start, segment.file)
-                except FileNotFoundError:
+                if not folders.bring_back(topic.name, number, segment.start, segment.file):
                     logger.error(
                         "Topic '%s' lacks the file %s: its offsets %d to %d cannot be read. Restore it from a backup.",
                         topic.name,
