@@ -352,6 +352,7 @@ class ConnectorKeeper:
 
     def _fail(self, trace: str) -> None:
         self._failed = True
+        log.error("connector %s failed: %s", self.name, trace)
         self._status(State.FAILED, trace)
 
     def _fail_waiters(self, error: Exception) -> None:
