@@ -70,18 +70,19 @@ def test_what_was_written_before_a_crash_is_not_written_again(file: Path) -> Non
 
 def test_a_crash_in_the_very_first_batch_leaves_no_duplicates_either(file: Path) -> None:
     file.write_text("from before\n")
-    state = task_for(file).initial_state(None)
+    state = task_for(file).put(records())
     assert state == {"file": str(file), "length": 12}
     task_for(file, state).put(records("a"))
     task_for(file, state).put(records("a", "b"))
     assert file.read_text() == "from before\na\nb\n"
 
 
-def test_the_initial_state_is_taken_anew_for_another_file_only(file: Path) -> None:
-    committed = {"file": str(file), "length": 5}
-    assert task_for(file).initial_state(committed) == committed
-    assert task_for(file).initial_state({"file": "/elsewhere", "length": 5}) == {"file": str(file), "length": 0}
-    assert task_for(file, tasks="2").initial_state(None) is None
+def test_a_put_of_nothing_keeps_the_committed_length_although_a_crash_left_more(file: Path) -> None:
+    state = task_for(file).put(records("a"))
+    task_for(file, state).put(records("b"))
+    assert task_for(file, state).put(records()) == state
+    assert task_for(file, {"file": "/elsewhere", "length": 5}).put(records()) == {"file": str(file), "length": 4}
+    assert task_for(file, tasks="2").put(records()) is None
 
 
 def test_half_a_line_left_by_a_crash_is_completed(file: Path) -> None:

@@ -171,14 +171,6 @@ class SinkTask(Task):
         super().__init__()
         self.context = SinkContext()
 
-    def initial_state(self, state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """The state that the first ``put`` after a start should see, given the committed one.
-
-        Called in the driver once after ``start``. An answer that differs from ``state`` is committed before anything
-        is put, so that a sink knows how things stood even when its first ``put`` is cut short.
-        """
-        return state
-
     def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
         """Write records to the outside.
 

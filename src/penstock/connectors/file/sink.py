@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -61,11 +60,6 @@ class FileStreamSinkTask(SinkTask):
             raise PluginError(
                 f"Couldn't find or create file '{self._file}' for FileStreamSinkTask: {error.strerror}"
             ) from error
-
-    def initial_state(self, state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        if not self._file or not self._alone or (state and state.get("file") == self._file):
-            return state
-        return {"file": self._file, "length": os.path.getsize(self._file)}
 
     def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
         return self._write(_lines_of_records(records))
