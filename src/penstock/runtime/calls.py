@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -40,10 +41,11 @@ class _Call:
             if self._settled:
                 return False
             self._settled = True
-        if error is None:
-            self.future.set_result(result)
-        else:
-            self.future.set_exception(error)
+        with contextlib.suppress(InvalidStateError):  # whoever waited has cancelled it
+            if error is None:
+                self.future.set_result(result)
+            else:
+                self.future.set_exception(error)
         return True
 
     @property
@@ -103,8 +105,10 @@ class UserCode:
             result, error = None, None
             try:
                 result = call.context.run(call.function)
-            except BaseException as raised:
+            except Exception as raised:
                 error = raised
+            except BaseException as raised:
+                error = RuntimeError(f"{call.what} raised {type(raised).__name__}")
             back = False
             if not call.settled:
                 with self._changed:

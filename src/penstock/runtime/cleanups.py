@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from dataclasses import replace
 
 from penstock.storage.config_store import ConfigStore
 from penstock.storage.lifecycle_records import Cleanup
 
-from .hooks import Hooks, now_ms
+from .hooks import HookFailed, Hooks, now_ms
 
 log = logging.getLogger(__name__)
 
@@ -66,10 +67,14 @@ class Cleanups:
         cleanup = self._find(cleanup_id)
         if cleanup is None:
             return None
-        running = self._running.pop(cleanup_id, None)
+        self.hold(cleanup_id)
+        running = self._running.get(cleanup_id)
         if running is not None:
             running.cancel()
-        await asyncio.wrap_future(self._configs.finish_cleanup(cleanup_id))
+        try:
+            await asyncio.wrap_future(self._configs.finish_cleanup(cleanup_id))
+        finally:
+            self.let_go(cleanup_id)
         self._tried.set()
         log.warning("the clean-up %s of connector %s was given up", cleanup_id, cleanup.connector)
         self._done(cleanup.connector)
@@ -81,37 +86,45 @@ class Cleanups:
             running.cancel()
 
     async def _work(self, cleanup_id: str) -> None:
-        cleanup = self._find(cleanup_id)
         try:
-            while cleanup is not None and not await self._try(cleanup):
+            while (cleanup := self._find(cleanup_id)) is not None and not await self._try(cleanup):
                 self._tried.set()
-                cleanup = self._find(cleanup_id)
         finally:
             self._running.pop(cleanup_id, None)
             self._tried.set()
 
     async def _try(self, cleanup: Cleanup) -> bool:
         if cleanup.next_try is not None:
-            await asyncio.sleep(max(0.0, (cleanup.next_try - now_ms()) / 1000))
+            left = (cleanup.next_try - now_ms()) / 1000
+            await asyncio.sleep(min(max(0.0, left), LONGEST_RETRY_SECONDS))
         await self._settled(cleanup.connector)
         try:
             await self._hooks.clean_up(cleanup)
-        except Exception as error:
-            await self._failed(cleanup, error)
+        except HookFailed as failed:
+            return await self._write(self._configs.put_cleanup(self._failed(cleanup, failed)), finished=False)
+        if not await self._write(self._configs.finish_cleanup(cleanup.id), finished=True):
             return False
-        await asyncio.wrap_future(self._configs.finish_cleanup(cleanup.id))
         log.info("cleaned up after connector %s", cleanup.connector)
         self._done(cleanup.connector)
         return True
 
-    async def _failed(self, cleanup: Cleanup, error: Exception) -> None:
-        wait = min(FIRST_RETRY_SECONDS * 2**cleanup.tries, LONGEST_RETRY_SECONDS)
+    def _failed(self, cleanup: Cleanup, failed: HookFailed) -> Cleanup:
+        wait = min(FIRST_RETRY_SECONDS * 2 ** min(cleanup.tries, 16), LONGEST_RETRY_SECONDS)
         log.warning(
-            "on_deleted() of connector %s failed and is tried again in %g s: %s", cleanup.connector, wait, error
+            "on_deleted() of connector %s failed and is tried again in %g s: %s", cleanup.connector, wait, failed
         )
         next_try = now_ms() + int(wait * 1000)
-        failed = replace(cleanup, tries=cleanup.tries + 1, error=str(error), next_try=next_try)
-        await asyncio.wrap_future(self._configs.put_cleanup(failed))
+        return replace(cleanup, tries=cleanup.tries + 1, error=str(failed), next_try=next_try)
+
+    async def _write(self, written: Future[None], finished: bool) -> bool:
+        """Wait for a write; when it cannot be made, the hook is simply called again after a while."""
+        try:
+            await asyncio.wrap_future(written)
+        except Exception as error:
+            log.warning("What became of a clean-up could not be written and it is repeated: %s", error)
+            await asyncio.sleep(FIRST_RETRY_SECONDS)
+            return False
+        return finished
 
     def _find(self, cleanup_id: str) -> Cleanup | None:
         return self._configs.snapshot().cleanups.get(cleanup_id)

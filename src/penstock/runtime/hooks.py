@@ -5,30 +5,40 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
 
 from penstock.api.connector import Connector
 from penstock.storage.config_store import ConfigStore
 from penstock.storage.faults import reach
 from penstock.storage.lifecycle_records import Cleanup, HookCall, Lifecycle
 
-from .calls import UserCode
-from .lifecycle import Hook, due
+from .calls import CallTimedOut, UserCode
+from .lifecycle import Due, Hook, due
 from .plugins import PluginEntry
+from .secrets import without_values
 from .traces import trace_of
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 Raw = Mapping[str, str | None]
 
 
 class HookFailed(Exception):
-    """A hook raised or took too long; the text is the trace the status shows."""
+    """A hook raised or took too long. The text is for users, ``trace`` is what the status shows."""
+
+    def __init__(self, text: str, trace: str, timed_out: bool = False) -> None:
+        super().__init__(text)
+        self.trace = trace
+        self.timed_out = timed_out
+
+
+class ConnectorGone(Exception):
+    """The connector was deleted while its hook was being called; the deletion has taken care of what it made."""
 
 
 class Hooks:
@@ -50,7 +60,7 @@ class Hooks:
 
     def due(self, name: str, wanted: Raw) -> Hook | None:
         """The hook that this configuration is owed before it starts, if its class has it."""
-        hook = due(self._lifecycle(name).active, wanted, self._same_class).hook
+        hook = self._owed(name, wanted).hook
         return hook if hook is not None and self._implements(wanted, hook) else None
 
     def expected(self, name: str, wanted: Raw | None) -> list[tuple[Hook, Raw | None, Raw | None]]:
@@ -58,78 +68,83 @@ class Hooks:
 
         In order, each with the old and the new configuration it gets.
         """
-        active = self._lifecycle(name).active
-        if wanted is None:
-            gone = active is not None and self._implements(active, Hook.DELETED)
-            return [(Hook.DELETED, active, None)] if gone else []
-        owed = due(active, wanted, self._same_class)
-        calls: list[tuple[Hook, Raw | None, Raw | None]] = []
-        if owed.replaced is not None and self._implements(owed.replaced, Hook.DELETED):
-            calls.append((Hook.DELETED, owed.replaced, None))
-        if owed.hook is not None and self._implements(wanted, owed.hook):
-            calls.append((owed.hook, active if owed.hook is Hook.UPDATED else None, wanted))
+        owed = Due(None) if wanted is None else self._owed(name, wanted)
+        cleanup = self.cleanup_for(name) if wanted is None or owed.leftovers else None
+        removed = [] if cleanup is None else _configs_of(cleanup)
+        calls: list[tuple[Hook, Raw | None, Raw | None]] = [(Hook.DELETED, config, None) for config in removed]
+        if wanted is not None and owed.hook is not None and self._implements(wanted, owed.hook):
+            calls.append((owed.hook, owed.old, wanted))
         return calls
 
     def is_due(self, name: str, wanted: Raw) -> bool:
         """Whether anything must happen before this configuration starts."""
-        snapshot = self._configs.snapshot()
-        owed = due(snapshot.lifecycle(name).active, wanted, self._same_class)
-        return owed.hook is not None or bool(snapshot.cleanups_of(name))
+        owed, snapshot = self._owed(name, wanted), self._configs.snapshot()
+        unsettled = snapshot.lifecycle(name).pending is not None
+        return owed.hook is not None or bool(owed.leftovers) or unsettled or bool(snapshot.cleanups_of(name))
 
     async def before_start(self, name: str, wanted: Raw) -> bool:
         """Call what is due for a configuration that is about to start, and make it the active one.
 
-        ``False`` when clean-ups of this name must come first. Raises :class:`HookFailed`.
+        ``False`` when clean-ups of this name must come first. Raises :class:`HookFailed`, or :class:`ConnectorGone`.
         """
-        owed = due(self._lifecycle(name).active, wanted, self._same_class)
-        if owed.replaced is not None:
-            await self._wait(self._configs.put_lifecycle(name, Lifecycle(), self.cleanup_for(name)))
+        incarnation = self._configs.incarnation(name)
+        owed = self._owed(name, wanted)
+        if owed.leftovers:
+            await self._note(name, incarnation, Lifecycle(), self.cleanup_for(name))
         if self._configs.snapshot().cleanups_of(name):
             return False
         if owed.hook is None:
             if self._lifecycle(name).pending is not None:
-                await self._wait(self._configs.put_lifecycle(name, Lifecycle(self._lifecycle(name).active)))
+                await self._note(name, incarnation, Lifecycle(self._lifecycle(name).active))
             return True
         if self._implements(wanted, owed.hook):
-            await self._call(name, owed.hook, wanted)
-        await self._wait(self._configs.put_lifecycle(name, Lifecycle(active=wanted)))
+            await self._call(name, incarnation, owed.hook, owed.old, wanted)
+        await self._note(name, incarnation, Lifecycle(active=wanted))
         return True
 
     async def clean_up(self, cleanup: Cleanup) -> None:
-        """Call the deletion hook once. Raises what it raised."""
+        """Call the deletion hook once. Raises :class:`HookFailed`."""
         reach("cleanup-before-hook")
-        await self._run(f"{cleanup.connector}: on_deleted()", lambda: self._delete(cleanup.config))
+        for config in _configs_of(cleanup):
+            await self._run(f"{cleanup.connector}: on_deleted()", config, partial(self._delete, config))
         reach("cleanup-after-hook")
 
     def cleanup_for(self, name: str) -> Cleanup | None:
-        """What deleting a connector would leave to be cleaned up: nothing if it was never active."""
-        active = self._lifecycle(name).active
-        return new_cleanup(name, active) if active is not None and self._implements(active, Hook.DELETED) else None
+        """What deleting a connector would leave to be cleaned up: nothing if it was never active.
 
-    async def _call(self, name: str, hook: Hook, wanted: Raw) -> None:
-        """Intent, call, result. Whatever the crash, the intent is there and the call comes again."""
+        A call whose result nobody knows counts: it may have made something.
+        """
+        lifecycle = self._lifecycle(name)
+        configs = [lifecycle.active, lifecycle.doubtful]
+        left = [config for config in configs if config is not None and self._implements(config, Hook.DELETED)]
+        if not left:
+            return None
+        cleanup = new_cleanup(name, left[0])
+        return replace(cleanup, doubtful=left[1]) if len(left) > 1 and left[1] != left[0] else cleanup
+
+    async def _call(self, name: str, incarnation: int | None, hook: Hook, old: Raw | None, wanted: Raw) -> None:
+        """Intent and call; the result is for the caller. Whatever the crash, the intent is there and it comes again."""
         before = self._lifecycle(name)
-        tries = before.pending.tries if before.pending is not None and before.pending.hook == hook.value else 0
-        intent = HookCall(hook.value, wanted, now_ms(), tries + 1)
+        intent = _intent(before, hook, old, wanted)
         reach("hook-before-intent")
-        await self._wait(self._configs.put_lifecycle(name, replace(before, pending=intent)))
+        await self._note(name, incarnation, replace(before, pending=intent))
         reach("hook-after-intent")
         try:
-            await self._run(f"{name}: on_{hook.value}()", lambda: self._invoke(hook, before.active, wanted))
-        except Exception as error:
-            failed = replace(intent, error=str(error))
-            await self._wait(self._configs.put_lifecycle(name, replace(before, pending=failed)))
-            raise HookFailed(trace_of(error)) from error
+            await self._run(f"{name}: on_{hook.value}()", wanted, lambda: self._invoke(hook, old, wanted))
+        except HookFailed as failed:
+            result = replace(intent, error=str(failed), timed_out=failed.timed_out)
+            await self._note(name, incarnation, replace(before, pending=result))
+            raise
         reach("hook-after-call")
 
-    def _invoke(self, hook: Hook, active: Raw | None, wanted: Raw) -> None:
+    def _invoke(self, hook: Hook, old: Raw | None, wanted: Raw) -> None:
         new = self._resolve(wanted)
         connector: Connector = self._plugin_of(wanted).load()()
         connector.configure(new)
         if hook is Hook.CREATED:
             connector.on_created(new)
         else:
-            connector.on_updated(self._resolve(active or {}), new)
+            connector.on_updated(self._resolve(old or {}), new)
 
     def _delete(self, config: Raw) -> None:
         old = self._resolve(config)
@@ -137,36 +152,85 @@ class Hooks:
         connector.configure(old)
         connector.on_deleted(old)
 
+    def _owed(self, name: str, wanted: Raw) -> Due:
+        """The rules, and that a class without any hook is left in peace: it never has an active configuration."""
+        lifecycle = self._lifecycle(name)
+        owed = due(lifecycle.active, lifecycle.doubtful, wanted, self._same_class)
+        if owed.hook is not None and not any(self._implements(wanted, hook) for hook in Hook):
+            return replace(owed, hook=None)
+        return owed
+
     def _implements(self, config: Raw, hook: Hook) -> bool:
         """Whether the class has this hook; a class that is not installed might."""
-        method = f"on_{hook.value}"
-        try:
-            plugin = self._plugin_of(config)
-        except LookupError:
-            return True
-        return getattr(plugin.load(), method) is not getattr(Connector, method)
+        plugin, method = self._plugin(config), f"on_{hook.value}"
+        return plugin is None or getattr(plugin.load(), method) is not getattr(Connector, method)
 
     def _same_class(self, one: Raw, other: Raw) -> bool:
         if one.get("connector.class") == other.get("connector.class"):
             return True
+        ours, theirs = self._plugin(one), self._plugin(other)
+        return ours is not None and theirs is not None and ours.target == theirs.target
+
+    def _plugin(self, config: Raw) -> PluginEntry | None:
         try:
-            return self._plugin_of(one).target == self._plugin_of(other).target
+            return self._plugin_of(config)
         except LookupError:
-            return False
+            return None
 
     def _lifecycle(self, name: str) -> Lifecycle:
         return self._configs.snapshot().lifecycle(name)
 
-    async def _run(self, what: str, function: Callable[[], T]) -> T:
-        return await asyncio.wrap_future(self._calls.run(what, self._seconds, function))
+    async def _note(
+        self, name: str, incarnation: int | None, lifecycle: Lifecycle, cleanup: Cleanup | None = None
+    ) -> None:
+        """Write how far the hooks have come, unless this is not the same connector any more."""
+        if incarnation is None or self._configs.incarnation(name) != incarnation:
+            raise ConnectorGone
+        await asyncio.wrap_future(self._configs.put_lifecycle(name, lifecycle, cleanup))
 
-    async def _wait(self, future: Future[T]) -> T:
-        return await asyncio.wrap_future(future)
+    async def _run(self, what: str, config: Raw, hook: Callable[[], None]) -> None:
+        call: Future[None] = self._calls.run(what, self._seconds, lambda: self._shielded(config, hook))
+        try:
+            await asyncio.wrap_future(call)
+        except CallTimedOut as late:
+            text = f"{late}. The limit is the worker's lifecycle.hook.timeout.ms."
+            raise HookFailed(text, text, timed_out=True) from late
+
+    def _shielded(self, config: Raw, hook: Callable[[], None]) -> None:
+        """Call a hook; what it raises comes out as texts, with secrets taken out."""
+        try:
+            hook()
+        except BaseException as error:
+            text = "".join(traceback.format_exception_only(error)).strip()
+            raise HookFailed(self._shown(text, config), self._shown(trace_of(error), config)) from None
+
+    def _shown(self, text: str, config: Raw) -> str:
+        try:
+            return without_values(text, config, self._resolve(config), self._plugin(config))
+        except Exception:
+            return text
 
 
 def new_cleanup(name: str, config: Raw) -> Cleanup:
     """A clean-up that was not tried yet."""
     return Cleanup(uuid.uuid4().hex[:12], name, config, now_ms())
+
+
+def _configs_of(cleanup: Cleanup) -> list[Raw]:
+    """What a clean-up calls the deletion hook with, in order: the newest first."""
+    return [config for config in (cleanup.doubtful, cleanup.config) if config is not None]
+
+
+def _intent(before: Lifecycle, hook: Hook, old: Raw | None, wanted: Raw) -> HookCall:
+    """What is noted before a call.
+
+    Where the call takes back an update of unknown result, that update stays in doubt until it is done.
+    """
+    pending = before.pending
+    config = old if old is not None and old != before.active else wanted
+    if pending is not None and pending.hook == hook.value and pending.config == config:
+        return replace(pending, tries=pending.tries + 1, error=None, timed_out=False)
+    return HookCall(hook.value, config, now_ms(), 1)
 
 
 def now_ms() -> int:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from penstock.api.connector import Connector
 
-from .hooks import HookFailed
+from .hooks import ConnectorGone, HookFailed
 from .logging import connector_context
 from .requests import RequestError, State, TargetState, TaskId
 from .services import Services
@@ -161,7 +161,7 @@ class ConnectorKeeper:
         if self._started and self._regenerate:
             self._regenerate = False
             await self._generate_tasks(wanted)
-        if self._fresh or not self.tasks:
+        if (self._fresh or not self.tasks) and self._accepted(wanted):
             self._start_missing_tasks(wanted)
         for task in self.tasks.values():
             task.resume()
@@ -205,19 +205,29 @@ class ConnectorKeeper:
         if self._fresh:
             self._status(State.UNASSIGNED)
         hooks = self._services.hooks
+        if not hooks.is_due(self.name, wanted.config):
+            return True
+        await self._stop_tasks(list(self.tasks), State.UNASSIGNED)
+        if not self._restarting:
+            self._status(State.UNASSIGNED)
         try:
-            if not hooks.is_due(self.name, wanted.config):
-                return True
-            await self._stop_tasks(list(self.tasks), State.UNASSIGNED)
             if await hooks.before_start(self.name, wanted.config):
+                if self._is_superseded():
+                    raise Superseded
                 return True
+        except ConnectorGone:
+            raise Superseded from None
         except HookFailed as failed:
-            self._fail(str(failed))
+            self._fail(failed.trace)
             self._fail_waiters(failed)
             return False
         self._status(State.UNASSIGNED, WAITING)
         self._services.cleanups.look()
         return False
+
+    def _accepted(self, wanted: Wanted) -> bool:
+        """Whether tasks may run: not on a configuration that its hook has refused or not seen yet."""
+        return wanted.target is TargetState.PAUSED or not self._services.hooks.is_due(self.name, wanted.config)
 
     async def _start(self, wanted: Wanted) -> None:
         """Make and start the instance; a failure becomes the connector's status."""
@@ -289,7 +299,7 @@ class ConnectorKeeper:
         configs = self._services.configs.snapshot().task_configs(self.name)
         chosen = [task for task in self._restart_tasks if task in self.tasks]
         await self._stop_tasks(chosen, State.RESTARTING)
-        if wanted.target is not TargetState.STOPPED:
+        if wanted.target is not TargetState.STOPPED and self._accepted(wanted):
             for number in sorted(self._restart_tasks):
                 if number < len(configs) and number not in self.tasks:
                     self._start_task(number, configs[number], len(configs), wanted)

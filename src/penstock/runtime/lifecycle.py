@@ -19,21 +19,30 @@ class Hook(Enum):
 
 @dataclass(frozen=True)
 class Due:
-    """What must happen before a start: ``replaced`` (of another class) must be cleaned up, then ``hook`` be called."""
+    """What must happen before a start: clean up after ``leftovers``, then call ``hook`` (an update from ``old``)."""
 
     hook: Hook | None
-    replaced: Raw | None = None
+    old: Raw | None = None
+    leftovers: tuple[Raw, ...] = ()
 
 
-def due(active: Raw | None, wanted: Raw, same_class: Callable[[Raw, Raw], bool]) -> Due:
+def due(active: Raw | None, doubtful: Raw | None, wanted: Raw, same_class: Callable[[Raw, Raw], bool]) -> Due:
     """The rules of the active configuration.
 
-    Configurations are compared as they are written, references unresolved.
+    ``doubtful`` is the configuration of a call whose result nobody knows. Configurations are compared as they are
+    written, references unresolved.
     """
     if active is None:
-        return Due(Hook.CREATED)
+        abandoned = doubtful is not None and dict(doubtful) != dict(wanted)
+        return Due(Hook.CREATED, leftovers=_those(doubtful) if abandoned else ())
     if not same_class(active, wanted):
-        return Due(Hook.CREATED, replaced=active)
+        return Due(Hook.CREATED, leftovers=_those(active, doubtful))
     if dict(active) != dict(wanted):
-        return Due(Hook.UPDATED)
+        return Due(Hook.UPDATED, active)
+    if doubtful is not None and dict(doubtful) != dict(wanted):
+        return Due(Hook.UPDATED, doubtful)
     return Due(None)
+
+
+def _those(*configs: Raw | None) -> tuple[Raw, ...]:
+    return tuple(config for config in configs if config is not None)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.api.config import Type
 from penstock.storage.lifecycle_records import Cleanup
 
+from . import secrets
 from .requests import CleanupInfo, LifecycleInfo, PendingHook
 from .services import Services
-
-HIDDEN = "[hidden]"
-SUSPICIOUS = ("password", "secret", "token", "credential", "api.key", "private.key")
 
 
 def lifecycle_info(name: str, services: Services) -> LifecycleInfo:
@@ -38,20 +35,9 @@ def cleanup_info(cleanup: Cleanup, services: Services) -> CleanupInfo:
 
 
 def masked(config: Mapping[str, str | None], services: Services) -> dict[str, str | None]:
-    """A configuration without its secrets: what the plugin calls a password, or what looks like one."""
-    secret = _password_keys(config, services)
-    return {key: HIDDEN if value and _is_secret(key, value, secret) else value for key, value in config.items()}
-
-
-def _is_secret(key: str, value: str, declared: frozenset[str]) -> bool:
-    if value.startswith("${") and value.endswith("}"):
-        return False
-    return key in declared or any(word in key.lower() for word in SUSPICIOUS)
-
-
-def _password_keys(config: Mapping[str, str | None], services: Services) -> frozenset[str]:
+    """A configuration without its secrets."""
     try:
-        definition = services.connector_plugin(config).load().config
+        plugin = services.connector_plugin(config)
     except LookupError:
-        return frozenset()
-    return frozenset(key.name for key in definition.keys if key.type is Type.PASSWORD)
+        plugin = None
+    return secrets.masked(config, plugin)

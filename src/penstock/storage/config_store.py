@@ -39,6 +39,7 @@ class ConfigStore:
         self._listeners: list[ConfigListener] = []
         self._caught_up = False
         self._pending: list[Restart] = []
+        self._removals: dict[str, tuple[int, Future[None]]] = {}
 
     def listen(self, listener: ConfigListener) -> None:
         """Tell this listener of changes, too."""
@@ -79,7 +80,15 @@ class ConfigStore:
         """Delete a connector, its tasks, target state and lifecycle; what its deletion hook has to do is kept."""
         gone = [records.connector_record(name, None), records.target_state_record(name, None)]
         declared = [declaration_record(name, None)] if name in self.snapshot().declarations else []
-        return self._append([*gone, *_lifecycle_records(name, None, cleanup), *declared])
+        removed = self._append([*gone, *_lifecycle_records(name, None, cleanup), *declared])
+        self._removals[name] = (self._removals.get(name, (0, removed))[0] + 1, removed)
+        return removed
+
+    def incarnation(self, name: str) -> int | None:
+        """Tells a connector from a later one of its name; ``None`` when there is none, or it is being removed."""
+        number, removed = self._removals.get(name, (0, None))
+        leaving = removed is not None and not removed.done()
+        return None if leaving or name not in self.snapshot() else number
 
     def declare_connector(
         self, name: str, declaration: Declaration, config: Config | None = None, state: TargetState | None = None

@@ -24,6 +24,12 @@ class HookCall:
     since: int
     tries: int = 0
     error: str | None = None
+    timed_out: bool = False
+
+    @property
+    def in_doubt(self) -> bool:
+        """Nobody knows how the call ended: there was a crash, or it was abandoned. It may have made something."""
+        return self.error is None or self.timed_out
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,18 @@ class Lifecycle:
     active: Config | None = None
     pending: HookCall | None = None
 
+    @property
+    def doubtful(self) -> Config | None:
+        """The configuration that a call of unknown result was about."""
+        return self.pending.config if self.pending is not None and self.pending.in_doubt else None
+
 
 @dataclass(frozen=True)
 class Cleanup:
-    """A deletion hook that still has to succeed for a connector that is gone, or has another class now."""
+    """A deletion hook that still has to succeed for a connector that is gone, or has another class now.
+
+    ``doubtful`` is another configuration to be cleaned up after, to which an update of unknown result was going.
+    """
 
     id: str
     connector: str
@@ -45,6 +59,7 @@ class Cleanup:
     tries: int = 0
     error: str | None = None
     next_try: int | None = None
+    doubtful: Config | None = None
 
 
 def lifecycle_record(connector: str, lifecycle: Lifecycle | None) -> LogRecord:
@@ -59,6 +74,7 @@ def cleanup_record(cleanup: Cleanup) -> LogRecord:
         "tries": cleanup.tries,
         "error": cleanup.error,
         "next-try": cleanup.next_try,
+        "doubtful": None if cleanup.doubtful is None else dict(cleanup.doubtful),
     }
     return _record(CLEANUP + cleanup.id, value)
 
@@ -71,7 +87,12 @@ def read_lifecycle(value: Any) -> Lifecycle:
     pending = value.get("pending")
     if pending is not None:
         pending = HookCall(
-            pending["hook"], dict(pending["config"]), int(pending["since"]), int(pending["tries"]), pending["error"]
+            pending["hook"],
+            dict(pending["config"]),
+            int(pending["since"]),
+            int(pending["tries"]),
+            pending["error"],
+            bool(pending.get("timed-out")),
         )
     active = value.get("active")
     return Lifecycle(None if active is None else dict(active), pending)
@@ -86,6 +107,7 @@ def read_cleanup(cleanup: str, value: Any) -> Cleanup:
         int(value["tries"]),
         value["error"],
         value["next-try"],
+        value.get("doubtful"),
     )
 
 
@@ -101,6 +123,7 @@ def _lifecycle_value(lifecycle: Lifecycle) -> dict[str, Any]:
             "since": pending.since,
             "tries": pending.tries,
             "error": pending.error,
+            "timed-out": pending.timed_out,
         },
     }
 
