@@ -1,47 +1,73 @@
+"""A REST server on a real standalone worker in this process, empty before each test."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
 
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
-from tests.rest.memory_herder import SOURCE, MemoryHerder
+from penstock.runtime.assembly import StandaloneWorker
+from penstock.runtime.herder import Herder
+from penstock.runtime.worker_config import WorkerConfig
+from tests.rest.troubled_herder import TroubledHerder
 
 LIMIT = 2_000_000
+WORKER_ID = "worker.example:8083"
+SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 
 
 @pytest.fixture(scope="session")
-def running() -> Iterator[tuple[RestServer, MemoryHerder]]:
-    herder = MemoryHerder()
+def real_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneWorker]:
+    settings = {
+        "data.dir": str(tmp_path_factory.mktemp("rest") / "data"),
+        "rest.advertised.host.name": "worker.example",
+        "rest.advertised.port": "8083",
+        "spark.master": "local[2]",
+    }
+    worker = StandaloneWorker(WorkerConfig.from_properties(settings))
+    worker.start()
+    worker.mark_ready()
+    yield worker
+    worker.stop()
+
+
+@pytest.fixture(scope="session")
+def running(real_worker: StandaloneWorker) -> Iterator[tuple[RestServer, TroubledHerder]]:
+    herder = TroubledHerder(real_worker.herder)
     settings = RestSettings.from_properties({"listeners": "http://127.0.0.1:0", "rest.request.max.bytes": str(LIMIT)})
-    server = RestServer(herder, settings)
+    server = RestServer(cast(Herder, herder), settings)
     server.start()
     yield server, herder
     server.stop()
 
 
 @pytest.fixture
-def herder(running: tuple[RestServer, MemoryHerder]) -> MemoryHerder:
+def herder(running: tuple[RestServer, TroubledHerder]) -> Iterator[TroubledHerder]:
     herder = running[1]
-    herder.__init__()  # type: ignore[misc]
-    return herder
+    yield herder
+    herder.recover()
+    for name in herder.real.connectors():
+        herder.real.delete_connector(name, include_offsets=True).result(60)
 
 
 @pytest.fixture
-def api(running: tuple[RestServer, MemoryHerder], herder: MemoryHerder) -> Iterator[httpx.Client]:
+def api(running: tuple[RestServer, TroubledHerder], herder: TroubledHerder) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=running[0].url, trust_env=False, timeout=20) as client:
         yield client
 
 
 @pytest.fixture
-def address(running: tuple[RestServer, MemoryHerder], herder: MemoryHerder) -> tuple[str, int]:
+def address(running: tuple[RestServer, TroubledHerder], herder: TroubledHerder) -> tuple[str, int]:
     url = httpx.URL(running[0].url)
     assert url.port is not None
     return url.host, url.port
 
 
 @pytest.fixture
-def config() -> dict[str, str]:
-    return {"connector.class": SOURCE, "tasks.max": "1", "file": "in.txt", "topic": "lines"}
+def config(tmp_path: Path) -> dict[str, str]:
+    return {"connector.class": SOURCE, "tasks.max": "1", "file": str(tmp_path / "in.txt"), "topic": "lines"}

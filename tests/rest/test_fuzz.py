@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
 from penstock.rest.openapi import openapi_document  # noqa: E402
 from penstock.rest.server import RestServer  # noqa: E402
 from penstock.rest.table import ROUTES  # noqa: E402
-from tests.rest.memory_herder import MemoryHerder  # noqa: E402
+from tests.rest.troubled_herder import TroubledHerder  # noqa: E402
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
@@ -28,5 +28,5 @@ schema = schemathesis.openapi.from_dict(openapi_document(ROUTES, "0"))
 
 @schema.parametrize()
 @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_made_up_requests_break_nothing(running: tuple[RestServer, MemoryHerder], case: Any) -> None:
+def test_made_up_requests_break_nothing(running: tuple[RestServer, TroubledHerder], case: Any) -> None:
     case.call_and_validate(base_url=running[0].url, checks=CHECKS)

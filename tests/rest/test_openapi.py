@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 
+import penstock
 from penstock.rest.openapi import openapi_document
 from penstock.rest.table import ROUTES
 
@@ -24,7 +25,7 @@ def test_the_document_is_the_one_agreed_on() -> None:
 
 def test_the_document_is_served_with_the_version_of_the_worker(api: httpx.Client) -> None:
     served = api.get("/openapi.json").json()
-    assert served["info"]["version"] == "4.1.1"
+    assert served["info"]["version"] == penstock.__version__
     assert served["paths"] == json.loads(GOLDEN.read_text())["paths"]
 
 

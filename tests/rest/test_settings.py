@@ -9,6 +9,7 @@ import subprocess
 from concurrent.futures import Future, ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
@@ -16,16 +17,20 @@ import pytest
 from penstock.api.errors import ConfigError
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
-from tests.rest.memory_herder import MemoryHerder
+from penstock.runtime.herder import Herder
+from tests.rest.troubled_herder import TroubledHerder
 from tests.support.waiting import wait_until
 
 
 class Served:
-    def __init__(self, herder: MemoryHerder | None = None, **properties: str) -> None:
+    """A server on the worker of these tests, with settings of its own."""
+
+    herder: TroubledHerder
+
+    def __init__(self, **properties: str) -> None:
         given = {key.replace("_", "."): value for key, value in properties.items()}
-        self.server = RestServer(
-            herder or MemoryHerder(), RestSettings.from_properties({"listeners": "http://127.0.0.1:0", **given})
-        )
+        settings = RestSettings.from_properties({"listeners": "http://127.0.0.1:0", **given})
+        self.server = RestServer(cast(Herder, self.herder), settings)
 
     def __enter__(self) -> RestServer:
         self.server.start()
@@ -33,6 +38,11 @@ class Served:
 
     def __exit__(self, *error: object) -> None:
         self.server.stop()
+
+
+@pytest.fixture(autouse=True)
+def served_herder(herder: TroubledHerder) -> None:
+    Served.herder = herder
 
 
 def get(url: str, **more: object) -> httpx.Response:
@@ -100,10 +110,9 @@ def test_a_server_can_be_stopped_and_its_port_used_again() -> None:
         assert get(server.url).status_code == 200
 
 
-def test_a_request_that_waits_is_answered_when_the_server_stops() -> None:
-    herder = MemoryHerder()
+def test_a_request_that_waits_is_answered_when_the_server_stops(herder: TroubledHerder) -> None:
     herder.stuck = Future()
-    with Served(herder) as server, ThreadPoolExecutor() as pool:
+    with Served() as server, ThreadPoolExecutor() as pool:
         waiting = pool.submit(get, f"{server.url}/connectors/a/offsets", timeout=20)
         wait_until(lambda: herder.waiting, "the request reaches the herder")
         server.stop(grace_seconds=0)

@@ -1,0 +1,41 @@
+"""A real herder with switches for what a test wants to go wrong between it and the REST layer."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+from penstock.runtime.standalone import StandaloneHerder
+
+QUEUED = frozenset({"offsets", "health", "create_connector", "put_config", "set_target_state", "restart_task"})
+"""Requests that wait for the herder's loop: those that get stuck with it."""
+
+
+class TroubledHerder:
+    """Hands every call to ``real``, unless told to fail it or to leave it hanging.
+
+    ``failure`` is raised by every call; ``stuck`` is the answer of all queued ones; ``waiting`` tells that
+    somebody waits for it.
+    """
+
+    def __init__(self, real: StandaloneHerder) -> None:
+        self.real = real
+        self.failure: Exception | None = None
+        self.stuck: Future[Any] | None = None
+        self.waiting = False
+
+    def recover(self) -> None:
+        """Nothing goes wrong any more."""
+        self.failure, self.stuck, self.waiting = None, None, False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.failure is not None:
+            raise self.failure
+        if self.stuck is not None and name in QUEUED:
+            return self._hang
+        return getattr(self.real, name)
+
+    def _hang(self, *arguments: Any, **named: Any) -> Future[Any]:
+        assert self.stuck is not None
+        self.waiting = True
+        return self.stuck
