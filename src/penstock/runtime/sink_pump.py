@@ -43,17 +43,11 @@ class SinkPump(Pump):
         self._subscription = subscription
         self._positions: dict[TopicPartition, int] = {}
         self._batch_bytes = SMALLEST_BATCH_BYTES
-        self._started = False
         self._has_state = not (sink.keeps_state and sink.ordered)
 
     async def begin(self) -> None:
         self._positions = dict(self.services.topics.positions(self._subscription.group))
-        await self.call("start()", self._start)
-        self._started = True
-
-    def _start(self) -> None:
-        self._sink.configure(self.spec.task_target.settings)
-        self._sink.start()
+        await self.start_copy(self._sink)
 
     async def step(self) -> bool:
         mine = self._subscription.assigned(self.services.topics, self.task.task)
@@ -69,7 +63,6 @@ class SinkPump(Pump):
         await self.deliver(receipts)
         reach("sink-put")
         await self._commit(ranges, receipts)
-        reach("sink-committed")
         self._adapt(asyncio.get_running_loop().time() - began)
         return True
 
@@ -149,8 +142,3 @@ class SinkPump(Pump):
 
     def idle_seconds(self) -> None:
         return None
-
-    async def end(self) -> None:
-        if self._started:
-            stopping = self.services.calls.run(f"{self.task}: stop()", self.services.stop_seconds, self._sink.stop)
-            await asyncio.wrap_future(stopping)

@@ -58,15 +58,9 @@ class SourcePump(Pump):
         self._offsets = CommittedOffsets(services.offsets, task.connector)
         self._tells_commits = type(source).committed is not SourceTask.committed
         self._idle_for = SHORTEST_IDLE_SECONDS
-        self._started = False
 
     async def begin(self) -> None:
-        await self.call("start()", lambda: self._start())
-        self._started = True
-
-    def _start(self) -> None:
-        self._source.configure(self.spec.task_target.settings)
-        self._source.start()
+        await self.start_copy(self._source)
 
     async def step(self) -> bool:
         plan = await self.next_plan()
@@ -83,7 +77,6 @@ class SourcePump(Pump):
             await self._commit(plan, receipts)
         finally:
             self.done_with(plan)
-        reach("source-told")
         return True
 
     async def next_plan(self) -> Plan | None:
@@ -140,11 +133,6 @@ class SourcePump(Pump):
 
     def idle_seconds(self) -> float:
         return self._idle_for
-
-    async def end(self) -> None:
-        if self._started:
-            stopping = self.services.calls.run(f"{self.task}: stop()", self.services.stop_seconds, self._source.stop)
-            await asyncio.wrap_future(stopping)
 
 
 def latest_offsets(plan: Plan, receipts: Sequence[Receipt]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
