@@ -14,6 +14,7 @@ from .hooks import ConnectorGone, HookFailed
 from .logging import connector_context
 from .requests import RequestError, State, TargetState, TaskId
 from .services import Services
+from .starts import Start
 from .task_building import TaskBuilder, task_configs
 from .tasks import TaskRunner
 from .traces import trace_of
@@ -231,16 +232,22 @@ class ConnectorKeeper:
 
     async def _start(self, wanted: Wanted) -> None:
         """Make and start the instance; a failure becomes the connector's status."""
+        regenerate = self._threadsafe_regenerate()
+        start = Start(lambda: self._started_instance(wanted.config, regenerate), lambda instance: instance.stop())
         try:
-            regenerate = self._threadsafe_regenerate()
-            self._instance = await self._call("start()", lambda: self._started_instance(wanted.config, regenerate))
+            self._instance = await self._call("start()", start)
             self._started = True
             self._status(State.RUNNING)
         except (Superseded, asyncio.CancelledError):
+            self._give_up(start)
             raise
         except Exception as error:
+            self._give_up(start)
             self._fail(trace_of(error))
             self._fail_waiters(error)
+
+    def _give_up(self, start: Start[Connector]) -> None:
+        start.give_up(self._services.calls, f"{self.name}: stop()", self._services.stop_seconds)
 
     def _started_instance(self, config: Mapping[str, str | None], regenerate: Callable[[], None]) -> Connector:
         instance = self._services.new_connector(config)

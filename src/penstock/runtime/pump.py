@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from penstock.api.errors import RetriableError
+from penstock.api.task import Task
 from penstock.spark.splits import Failure, Receipt, TaskSpec, Work
 from penstock.storage.errors import PassingStorageError
 from penstock.storage.offset_store import OffsetStore
@@ -21,6 +22,7 @@ from .calls import UserCode
 from .metrics import TaskMetrics
 from .planning import Planner
 from .requests import State, TaskId
+from .starts import Start
 from .traces import trace_of
 
 if TYPE_CHECKING:
@@ -96,6 +98,7 @@ class Pump(ABC):
         self._wake = asyncio.Event()
         self._abort: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._retry_seconds = FIRST_RETRY_SECONDS
+        self._copy: Task | None = None
 
     def pause(self) -> None:
         """Plan nothing more; the batch in progress is finished first."""
@@ -153,16 +156,27 @@ class Pump(ABC):
         """Move one batch; ``False`` when there was nothing to move."""
 
     @abstractmethod
-    async def end(self) -> None:
-        """Stop the driver's copy of the task."""
-
-    @abstractmethod
     def interrupt(self) -> None:
         """``stop`` was called: end the batch in progress early where that loses nothing."""
 
     @abstractmethod
     def idle_seconds(self) -> float | None:
         """How long to wait after a step that found nothing; ``None`` until somebody calls ``wake``."""
+
+    async def start_copy(self, copy: Task) -> None:
+        """Configure and start the driver's copy of the task, which is stopped when the task ends."""
+
+        def begin() -> Task:
+            copy.configure(self.spec.task_target.settings)
+            copy.start()
+            return copy
+
+        start = Start(begin, lambda started: started.stop())
+        try:
+            self._copy = await self.call("start()", start)
+        except BaseException:
+            start.give_up(self.services.calls, f"{self.task}: stop()", self.services.stop_seconds)
+            raise
 
     async def call(self, what: str, function: Callable[[], T]) -> T:
         """User code of this task, time-limited."""
@@ -263,8 +277,12 @@ class Pump(ABC):
             await asyncio.wait_for(self._wake.wait(), seconds)
 
     async def _finish(self) -> None:
+        copy, self._copy = self._copy, None
+        if copy is None:
+            return
+        stopping = self.services.calls.run(f"{self.task}: stop()", self.services.stop_seconds, copy.stop)
         try:
-            await self.end()
+            await asyncio.wrap_future(stopping)
         except (Exception, asyncio.CancelledError) as error:
             log.warning("%s did not stop cleanly: %s", self.task, error)
 
