@@ -39,6 +39,12 @@ class TimedOut(RequestError):
     status = 500
 
 
+class StoreUnavailable(RequestError):
+    """The worker cannot save anything at the moment; nothing of the request was done."""
+
+    status = 503
+
+
 @dataclass(frozen=True)
 class TaskId:
     connector: str

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 import penstock
 from penstock.api.errors import UnsupportedOperationError
+from penstock.storage.errors import PassingStorageError, StorageError
 from penstock.topics.interface import TopicPartition
 
 from . import offsets as offset_rules
@@ -34,6 +35,7 @@ from .requests import (
     RequestError,
     RestartRequest,
     State,
+    StoreUnavailable,
     TargetState,
     TaskId,
     TimedOut,
@@ -383,7 +385,17 @@ class StandaloneHerder(Herder):
         return await asyncio.wrap_future(future)
 
     def _submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        return asyncio.run_coroutine_threadsafe(work(), self._loop)
+        return asyncio.run_coroutine_threadsafe(_explained(work()), self._loop)
+
+
+async def _explained(work: Coroutine[Any, Any, T]) -> T:
+    """The work's answer; trouble with the store is told as such."""
+    try:
+        return await work
+    except PassingStorageError as error:
+        raise StoreUnavailable(str(error)) from error
+    except StorageError as error:
+        raise RequestError(str(error)) from error
 
 
 def _log_failed_restart(done: asyncio.Future[None]) -> None:
