@@ -11,6 +11,7 @@ from penstock.api.config import java_pattern
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import PluginError
 from penstock.api.task import SinkTask, SourceTask, Task
+from penstock.spark import copies
 from penstock.spark.frames import loads_frames, stores_frames
 from penstock.spark.splits import PluginRef, TaskSpec
 
@@ -89,6 +90,7 @@ class TaskBuilder:
             raise too_many_tasks(self.task.connector, self.count, parsed.tasks_max)
         task_class: Any = parsed.plugin.load().task
         spec = _spec(self.task, parsed, services.resolve(self.task_config), task_class, services)
+        copies.check(spec)
         return Prepared(parsed, spec, task_class())
 
     def pump(self, prepared: Prepared, report: Callable[[State, str | None], None], paused: bool) -> Pump:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.converter import Converter, HeaderConverter
+from penstock.api.errors import PluginError
 from penstock.api.task import Task
 
 from .chain import Chain, Link
+from .errors import headline
 from .loading import load
 from .splits import PluginRef, TaskSpec, TransformRef
 
@@ -29,6 +31,15 @@ class Copy:
     value_converter: Converter
     header_converter: HeaderConverter
     chain: Chain
+
+
+class TransformRefused(PluginError):
+    """A transform or predicate could not be made from its settings; reads as Kafka Connect's error for it."""
+
+    exception = "org.apache.kafka.connect.errors.ConnectException"
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(headline(cause))
 
 
 _idle: OrderedDict[str, Copy] = OrderedDict()
@@ -58,15 +69,21 @@ def build(spec: TaskSpec) -> Copy:
     logging.basicConfig(level=logging.INFO, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)")
     task: Task = _create(spec.task_target, spec)
     task.configure(spec.task_target.settings)
+    return _build_for(task, spec)
+
+
+def check(spec: TaskSpec) -> None:
+    """Make the converters and transforms once in the driver, so that wrong settings show before the first record."""
+    _build_for(None, spec)
+
+
+def _build_for(task: Task | None, spec: TaskSpec) -> Copy:
+    key_converter = _converter(spec.key_converter, spec, is_key=True)
+    value_converter = _converter(spec.value_converter, spec, is_key=False)
     header_converter: HeaderConverter = _create(spec.header_converter, spec)
     header_converter.configure(spec.header_converter.settings)
-    return Copy(
-        task=task,
-        key_converter=_converter(spec.key_converter, spec, is_key=True),
-        value_converter=_converter(spec.value_converter, spec, is_key=False),
-        header_converter=header_converter,
-        chain=Chain([_link(ref, spec) for ref in spec.transforms]),
-    )
+    chain = Chain([_link(ref, spec) for ref in spec.transforms])
+    return Copy(task, key_converter, value_converter, header_converter, chain)
 
 
 def _create(ref: PluginRef, spec: TaskSpec) -> Any:
@@ -80,10 +97,14 @@ def _converter(ref: PluginRef, spec: TaskSpec, is_key: bool) -> Converter:
 
 
 def _link(ref: TransformRef, spec: TaskSpec) -> Link:
-    transform = _create(ref.transform, spec)
-    transform.configure(ref.transform.settings)
-    predicate = None
-    if ref.predicate is not None:
-        predicate = _create(ref.predicate, spec)
-        predicate.configure(ref.predicate.settings)
-    return Link(transform, predicate, ref.negate)
+    try:
+        predicate = None if ref.predicate is None else _configured(ref.predicate, spec)
+        return Link(_configured(ref.transform, spec), predicate, ref.negate)
+    except Exception as error:
+        raise TransformRefused(error) from error
+
+
+def _configured(ref: PluginRef, spec: TaskSpec) -> Any:
+    plugin = _create(ref, spec)
+    plugin.configure(ref.settings)
+    return plugin

@@ -23,6 +23,7 @@ from .frame_files import gather, stores_frames
 from .splits import Receipt, SinkWork
 from .staging import Outbox, RawHeaders
 from .steps import Steps
+from .timestamps import checked_timestamp, has_negative
 
 _ROWS_A_PIECE = 10_000
 
@@ -131,9 +132,9 @@ class _Pump:
         return True
 
     def _decode_piece(self, piece: _Piece) -> Batch | None:
-        if piece.has_headers:
-            return None
         rows = piece.rows
+        if piece.has_headers or has_negative(rows.column("timestamp")):
+            return None
         value = _decode(self._copy.value_converter, piece.topic, rows.column("value"))
         key = None if value is None else _decode(self._copy.key_converter, piece.topic, rows.column("key"))
         if value is None or key is None:
@@ -177,6 +178,8 @@ class _Pump:
                 value_schema, value = values(row)
                 headers = self._convert_headers(piece, row, origin) if has_headers else ()
                 offset = piece.start + row
+                if timestamp is not None and timestamp < 0:
+                    timestamp = checked_timestamp(timestamp)
                 record: Record | None = Record(
                     value, key, piece.topic, piece.partition, value_schema, key_schema, headers, timestamp, offset
                 )

@@ -23,6 +23,7 @@ from .frame_files import loads_frames, read_rows
 from .splits import Receipt, SourceWork
 from .staging import Outbox, RawHeaders
 from .steps import Steps
+from .timestamps import checked_timestamp, has_negative
 
 _TOPIC_NAME = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
 
@@ -94,7 +95,7 @@ class _Pump:
 
     def _take_columns(self, batch: Batch) -> bool:
         """Convert and keep a batch without making an object a record; ``False`` when that is not possible."""
-        if self._chain is not None or not self._is_legal(batch.topic):
+        if self._chain is not None or not self._is_legal(batch.topic) or has_negative(batch.timestamp):
             return False
         value = _encode(self._copy.value_converter, batch.topic, batch.value)
         if value is None:
@@ -136,6 +137,8 @@ class _Pump:
         except RecordSkipped:
             return
         timestamp = record.timestamp
+        if timestamp is not None and timestamp < 0:
+            timestamp = checked_timestamp(timestamp)
         if timestamp is None:
             timestamp = _now()
         self._outbox.add(record.topic, key, value, headers, timestamp, record.partition)
