@@ -14,6 +14,7 @@ from typing import cast
 import httpx
 import pytest
 
+import penstock
 from penstock.api.errors import ConfigError
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
@@ -85,7 +86,7 @@ def test_a_java_key_store_is_refused_with_the_way_to_convert_it(tmp_path: Path) 
 def test_several_listeners_serve_the_same() -> None:
     with Served(listeners="http://127.0.0.1:0, http://localhost:0") as server:
         assert len(server.urls) == 2
-        assert all(get(url).json()["version"] == "4.1.1" for url in server.urls)
+        assert all(get(url).json()["version"] == penstock.__version__ for url in server.urls)
 
 
 def test_an_empty_host_listens_everywhere() -> None:
@@ -189,7 +190,7 @@ def test_https_with_its_own_settings(certificate: Path) -> None:
         answer = get(server.urls[1] + "/connectors", verify=trust)
         assert answer.status_code == 200
         assert get(server.urls[0] + "/connectors").status_code == 200
-        body = {"name": "a", "config": {"connector.class": "Sink"}}
+        body = {"name": "a", "config": {"connector.class": "FileStreamSink", "topics": "t"}}
         created = httpx.post(server.urls[1] + "/connectors", json=body, verify=trust, trust_env=False)
         assert created.headers["location"] == server.urls[1] + "/connectors/a"
 

@@ -18,9 +18,9 @@ async def answer_of(future: Future[T], seconds: float = REQUEST_SECONDS) -> T:
     """The result of ``future``. After the limit the request goes on, only this caller stops waiting."""
     if not future.done():
         waiting = asyncio.wrap_future(future)
+        waiting.add_done_callback(_forget)
         done, _ = await asyncio.wait({waiting}, timeout=seconds)
         if not done:
-            waiting.add_done_callback(_forget)
             raise TimedOut("Request timed out")
     try:
         return future.result()
@@ -28,7 +28,7 @@ async def answer_of(future: Future[T], seconds: float = REQUEST_SECONDS) -> T:
         raise RequestError("Worker is shutting down") from None
 
 
-def _forget(late: asyncio.Future[T]) -> None:
-    """Take note of a late failure, so that it is not reported as unhandled."""
-    if not late.cancelled():
-        late.exception()
+def _forget(ended: asyncio.Future[T]) -> None:
+    """Take note of a failure, so that it is not reported as unhandled: the caller hears of it in his own way."""
+    if not ended.cancelled():
+        ended.exception()
