@@ -183,6 +183,7 @@ class StandaloneHerder(Herder):
             if self._config(request.name) is not None:
                 raise Conflict(f"Connector {request.name} already exists")
             if changes is not None:
+                await self._worker.settled(request.name)
                 await self._write_offsets(request.name, config, changes)
             await self._wait(self._services.configs.put_connector(request.name, config, request.initial_state))
             self._worker.keep(request.name)
@@ -197,17 +198,16 @@ class StandaloneHerder(Herder):
             return created, self.connector_info(name)
 
     async def _patch(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
-        async with self._lock(name):
-            merged = dict(self._require(name, f"Connector {name} not found"))
-            for key, value in patch.items():
-                if value is None:
-                    merged.pop(key, None)
-                else:
-                    merged[key] = value
-            validated = await self._validated(merged)
-            await self._wait(self._services.configs.put_connector(name, validated, None))
-            self._worker.keep(name)
-            return self.connector_info(name)
+        """Merged and validated while nobody waits; done again when the configuration changed meanwhile."""
+        while True:
+            before = self._require(name, f"Connector {name} not found")
+            merged = {**before, **patch}
+            validated = await self._validated({key: merged[key] for key in merged if patch.get(key, "") is not None})
+            async with self._lock(name):
+                if self._config(name) == before:
+                    await self._wait(self._services.configs.put_connector(name, validated, None))
+                    self._worker.keep(name)
+                    return self.connector_info(name)
 
     async def _delete(self, name: str, include_offsets: bool) -> None:
         async with self._lock(name):
