@@ -184,6 +184,19 @@ def test_offsets_and_a_state_can_be_given_together(probe: MakeProbe) -> None:
     wait_until(lambda: next_of(source) == {0: 10}, "the source went on from there")
 
 
+def test_offsets_given_at_creation_are_not_overwritten_by_an_earlier_connector_that_still_ends(
+    probe: MakeProbe,
+) -> None:
+    feeder = probe().create_running({"count": "10"})
+    wait_until(lambda: next_of(feeder) == {0: 10}, "ten records")
+    sink = probe("ProbeSink", feeder.topic).create({"slow": "task.put"})
+    wait_until(lambda: sink.count("task.put") == 1, "the first batch is on its way")
+    assert sink.request("DELETE").status_code == 204
+    partition = {"kafka_topic": feeder.topic, "kafka_partition": 0}
+    sink.create({"slow": ""}, offsets=[{"partition": partition, "offset": {"kafka_offset": 8}}])
+    assert [offset for _, offset, _ in sink.wait_out(12)] == [*range(10), 8, 9]
+
+
 GOOD = {"partition": {"task": 0}, "offset": {"next": 7}}
 
 

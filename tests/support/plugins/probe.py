@@ -1,8 +1,10 @@
 """Connectors that do what a test tells them, and write down what was done to them.
 
 Every call is a line of JSON in the file ``journal``. ``fail``, ``hang`` and ``slow`` name calls (``start``,
-``task.plan``, ``on_created`` …) that raise, never return, or take a second; with ``trouble.file`` they only do while
-that file exists, with ``trouble.tasks`` only in the tasks of these numbers. ``alter.offsets`` chooses the answer of
+``task.plan``, ``on_created`` …) that raise, never return, or take a second, and ``hang.until.healed`` those that
+return when ``trouble.file`` is gone; with ``trouble.file`` they only do while
+that file exists, with ``trouble.tasks`` only in the tasks of these numbers. ``kill`` names calls in which the process
+dies. ``alter.offsets`` chooses the answer of
 ``alter_offsets``: ``true``, ``false``, ``unsupported`` or ``raise``. ``reconfigure=stop`` asks for new tasks at a
 strange moment, and a sink fails at the value ``poison``.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -35,7 +38,9 @@ KEYS = (
     ConfigKey("journal", Type.STRING, default=""),
     ConfigKey("fail", Type.LIST, default=[]),
     ConfigKey("hang", Type.LIST, default=[]),
+    ConfigKey("hang.until.healed", Type.LIST, default=[]),
     ConfigKey("slow", Type.LIST, default=[]),
+    ConfigKey("kill", Type.LIST, default=[]),
     ConfigKey("trouble.file", Type.STRING, default=""),
     ConfigKey("trouble.tasks", Type.LIST, default=[]),
     ConfigKey("tasks.made", Type.INT, default=1),
@@ -66,6 +71,10 @@ def obey(config: Mapping[str, str], call: str) -> None:
         time.sleep(1)
     if call in config.get("hang", "").split(","):
         time.sleep(3600)
+    while call in config.get("hang.until.healed", "").split(",") and Path(config["trouble.file"]).exists():
+        time.sleep(0.05)
+    if call in config.get("kill", "").split(","):
+        os.kill(os.getpid(), signal.SIGKILL)
     if call in config.get("fail", "").split(","):
         raise PluginError(f"{call} was told to fail")
 
@@ -78,6 +87,7 @@ class _Probe:
 
     def configure(self, settings: Mapping[str, str]) -> None:
         self.settings = settings
+        obey(settings, "configure")
 
     def validate(self, settings: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
         note(settings, "validate")
@@ -107,13 +117,13 @@ class _Probe:
         return answer == "true"
 
     def on_created(self, config: Mapping[str, str]) -> None:
-        note(self.settings, "on_created", config=dict(config))
+        note(self.settings, "on_created", by=type(self).__name__, config=dict(config))
 
     def on_updated(self, old: Mapping[str, str], new: Mapping[str, str]) -> None:
-        note(self.settings, "on_updated", old=dict(old), new=dict(new))
+        note(self.settings, "on_updated", by=type(self).__name__, old=dict(old), new=dict(new))
 
     def on_deleted(self, old: Mapping[str, str]) -> None:
-        note(old, "on_deleted", old=dict(old))
+        note(old, "on_deleted", by=type(self).__name__, old=dict(old))
 
 
 class ProbeSourceTask(SourceTask):
@@ -149,6 +159,10 @@ class ProbeSource(_Probe, SourceConnector):
     task = ProbeSourceTask
 
 
+class OtherSource(ProbeSource):
+    """The same by another name: for changes of the class."""
+
+
 class ProbeSinkTask(SinkTask):
     """Writes ``topic partition offset value`` lines to ``file``."""
 
@@ -156,7 +170,7 @@ class ProbeSinkTask(SinkTask):
         note(self.config, "task.start", task=self.config["task.number"])
 
     def put(self, records: Iterable[Record]) -> None:
-        obey(self.config, "task.put")
+        note(self.config, "task.put")
         lines = [
             f"{record.topic} {record.partition} {record.offset} {record.value}\n" for record in self._good(records)
         ]
