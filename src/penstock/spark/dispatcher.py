@@ -30,6 +30,10 @@ IDLE_SECONDS = 30.0
 CANCEL_GRACE_SECONDS = 0.05
 """How long a cancelled work may still end by itself before its lane is killed."""
 
+PATIENCE_SECONDS = 0.5
+"""How long quick works wait while unexpectedly long ones hold every lane, before one of these is sent back."""
+
+
 class Dispatcher:
     """``submit`` from any thread; ``done`` is called on a thread of the dispatcher and should be quick.
 
@@ -53,6 +57,7 @@ class Dispatcher:
         self._seats: dict[Lane, Seat] = {}
         self._idle: list[Seat] = []
         self._finished: deque[Ticket] = deque()
+        self._crowded_since: float | None = None
         self._stopped = False
         self._office: LaneOffice | None = None
         self._engine: SparkEngine | None = None
@@ -177,8 +182,10 @@ class Dispatcher:
         return self._engine.slots - max(1, self._engine.slots // 4) if self._engine and self._engine.slots > 1 else 1
 
     def _room_for_long(self) -> bool:
-        running = [seat.entry.share for seat in self._seats.values() if seat.entry and seat.entry.long]
-        return len(running) < max(1, self._most_lanes - 1) and sum(running) <= self._cores - 0.5
+        """A work that has run very long does not compute, it waits or hangs: it holds its lane, but no core."""
+        running = [seat for seat in self._seats.values() if seat.entry and seat.entry.long]
+        computing = sum(seat.entry.share for seat in running if seat.entry and not seat.is_overdue())
+        return len(running) < max(1, self._most_lanes - 1) and computing <= self._cores - 0.5
 
     def _assign(self) -> None:
         while self._idle and (entry := self._next_entry()):
@@ -200,6 +207,7 @@ class Dispatcher:
         while True:
             with self._lock:
                 self._notice_long_works()
+                self._make_room()
                 self._open_lanes()
                 doomed, finished = self._take_doomed(), self._take_finished()
                 if not doomed and not finished:
@@ -240,6 +248,21 @@ class Dispatcher:
                 self._habits.learn(task_key, 10 * LONG_SECONDS, 10 * LONG_SECONDS)
                 for entry in self._quick.take(task_key):
                     self._enqueue(entry)
+
+    def _make_room(self) -> None:
+        """Long works leave a lane to quick ones, unless nobody knew that they are long: then one has to come again."""
+        held = [seat for seat in self._seats.values() if seat.is_stuck() and not seat.doomed]
+        now = time.monotonic()
+        if not self._quick or len(held) < self._most_lanes:
+            self._crowded_since = None
+        elif self._crowded_since is None:
+            self._crowded_since = now
+        elif now - self._crowded_since > PATIENCE_SECONDS:
+            self._crowded_since = None
+            newest = max(held, key=lambda seat: seat.since)
+            newest.kill_at = now
+            if newest.entry:
+                logger.info("A long split of %s makes room and will run again", newest.entry.ticket.task_key)
 
     def _open_lanes(self) -> None:
         """One more lane for each waiting work that none of the present lanes will take soon."""

@@ -16,6 +16,8 @@ Done = Callable[[Sequence[Receipt]], None]
 OLDEST_SECONDS = 900.0
 """The age at which an idle lane makes room, so that Spark can place it anew."""
 
+OVERDUE_SECONDS = 5.0
+
 CANCELLED = "Cancelled"
 """The trace of the failure in receipts of cancelled works."""
 
@@ -75,6 +77,10 @@ class Seat:
     def is_stuck(self) -> bool:
         """Whether its work turned out long."""
         return self.entry is not None and time.monotonic() - self.since > LONG_SECONDS
+
+    def is_overdue(self) -> bool:
+        """Whether its work takes so long that it hardly computes all the time."""
+        return self.entry is not None and time.monotonic() - self.since > OVERDUE_SECONDS
 
     def is_too_old(self) -> bool:
         return time.monotonic() - self.opened > OLDEST_SECONDS

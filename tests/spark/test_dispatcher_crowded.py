@@ -1,0 +1,61 @@
+"""Works that take for ever hold their lanes, and still others get their turn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from penstock.spark.dispatcher import Dispatcher
+from penstock.spark.executor import Runnable
+from penstock.spark.session import SparkEngine, start_spark
+from penstock.spark.splits import Receipt
+from tests.spark.works import Count, Sleep
+
+pytestmark = pytest.mark.integration
+
+FOR_EVER = 3600.0
+SLOTS = 6
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkEngine]:
+    engine = start_spark({"spark.master": f"local[{SLOTS}]"}, tmp_path_factory.mktemp("data"))
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture
+def dispatcher(engine: SparkEngine) -> Iterator[Dispatcher]:
+    dispatcher = Dispatcher(engine)
+    yield dispatcher
+    dispatcher.stop()
+
+
+def submit(dispatcher: Dispatcher, task_key: str, works: Sequence[Runnable]) -> Future[list[Receipt]]:
+    receipts: Future[list[Receipt]] = Future()
+    dispatcher.submit(task_key, works, lambda result: receipts.set_result(list(result)))
+    return receipts
+
+
+def test_works_that_hang_in_every_lane_make_room_for_quick_ones(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    hanging = [submit(dispatcher, f"hangs-{n}", [Sleep(str(tmp_path), FOR_EVER)]) for n in range(SLOTS + 2)]
+    quick = [submit(dispatcher, f"quick-{n}", [Count(n)]) for n in range(5)]
+    assert [future.result(60)[0].read for future in quick] == list(range(5))
+    sent_back = [future.result()[0].failure for future in hanging if future.done()]
+    assert sent_back
+    assert all(failure is not None and failure.retriable for failure in sent_back)
+
+    began = time.monotonic()
+    assert submit(dispatcher, "next", [Count(7)]).result(60)[0].read == 7
+    assert time.monotonic() - began < 2, "room was made once and stays"
+
+
+def test_works_that_hang_do_not_keep_other_long_works_from_the_cores(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    for number in range(2):
+        submit(dispatcher, f"hangs-{number}", [Sleep(str(tmp_path), FOR_EVER)])
+    for _ in range(3):
+        assert submit(dispatcher, "long", [Sleep(str(tmp_path), 0.3)]).result(60)[0].read == 1
