@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from penstock.api.connector import Connector
+from penstock.storage.faults import reach
 
 from .hooks import ConnectorGone, HookFailed
 from .logging import connector_context
@@ -79,6 +80,7 @@ class ConnectorKeeper:
 
     def remove(self) -> None:
         """The connector was deleted: end what runs, even if a new one of its name is there already."""
+        reach("connector-removed")
         self._removed = True
         self.poke()
 
