@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import typing
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from penstock.api.config import ConfigDef, ConfigKey
 from penstock.cli.main import app
 from penstock.rest.table import ROUTES
 from penstock.runtime.plugins import PluginEntry, PluginKind, Plugins
+from penstock.runtime.provisioning.shapes import pipeline_schema
 from penstock.runtime.worker_keys import NOT_USED, WORKER_KEYS
 
 FOLDER = Path(__file__).parent / "reference"
@@ -35,6 +37,7 @@ def pages() -> dict[str, str]:
         "plugins.md": plugins_page(),
         "cli.md": cli_page(),
         "rest.md": rest_page(),
+        "pipeline.schema.json": json.dumps(pipeline_schema(), indent=2, ensure_ascii=False) + "\n",
     }
 
 

@@ -82,7 +82,8 @@ def test_an_unusable_pipeline_file_ends_with_3(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("connectors: []")
     done = penstock_command("run", "p.yaml", cwd=tmp_path)
     assert done.returncode == 3
-    assert "has no list 'pipelines'" in done.stderr
+    assert "p.yaml:1:1: connectors: 'connectors' is not a key of a pipeline file." in done.stderr
+    assert "The key 'pipelines' is missing" in done.stderr
 
 
 def test_a_taken_port_ends_with_2_and_says_so(tmp_path: Path) -> None:

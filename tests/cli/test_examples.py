@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.runtime.pipeline_files import load_pipeline_file
+from penstock.runtime.pipeline_files import load_pipeline_files
 from penstock.runtime.worker_config import WorkerConfig
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -33,7 +33,7 @@ def test_connectors_of_ones_own_are_found_in_plugin_path_and_move_records(tmp_pa
 
 
 def test_the_pipeline_file_masks_what_it_says(tmp_path: Path, worker: PenstockProcess) -> None:
-    source, sink = load_pipeline_file(EXAMPLES / "orders.yaml")
+    source, sink = load_pipeline_files([EXAMPLES / "orders.yaml"]).desired().connectors
     out = tmp_path / "orders.jsonl"
     worker.create(source.name, source.config)
     worker.create(sink.name, {**sink.config, "file": str(out)})

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from penstock.runtime.connector_files import ConnectorFileError, load_connector_file, parse_connector_file
-from penstock.runtime.pipeline_files import load_pipeline_file, load_pipelines
 from penstock.runtime.requests import CreateRequest, OffsetEntry, TargetState
 
 CONFIG = {"name": "in", "connector.class": "FileStreamSource", "tasks.max": "1"}
@@ -100,64 +99,3 @@ def test_what_cannot_be_used_says_why(text: str, message: str) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConnectorFileError, match=r"Cannot read the connector file '.*gone\.json': No such file"):
         load_connector_file(tmp_path / "gone.json")
-
-
-PIPELINE = """
-pipelines:
-  - id: orders
-    connectors:
-      - name: in
-        config:
-          connector.class: FileStreamSource
-          tasks.max: 1
-      - name: out
-        initial_state: PAUSED
-        config: {connector.class: FileStreamSink, flag: true, rate: 1.50}
-        offsets:
-          - partition: {kafka_topic: orders, kafka_partition: 0}
-            offset: {kafka_offset: 3}
-  - id: empty
-    connectors: []
-"""
-
-
-def test_a_pipeline_file_declares_connectors_in_order(tmp_path: Path) -> None:
-    file = tmp_path / "p.yaml"
-    file.write_text(PIPELINE)
-    first, second = load_pipeline_file(file)
-    assert first == CreateRequest("in", CONFIG)
-    assert second == CreateRequest(
-        "out",
-        {"name": "out", "connector.class": "FileStreamSink", "flag": "true", "rate": "1.50"},
-        TargetState.PAUSED,
-        [OffsetEntry({"kafka_topic": "orders", "kafka_partition": 0}, {"kafka_offset": 3})],
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: [", "is neither YAML nor JSON"),
-        ("", "has no list 'pipelines'"),
-        ("pipelines: 3", "has no list 'pipelines'"),
-        ("pipelines: [{id: x}]", "pipeline x' has no list 'connectors'"),
-        ("pipelines: [{id: x, connectors: [{config: {a: b}}]}]", "pipeline x, connector 1' is missing the mandatory"),
-        ("pipelines: [{connectors: [{name: a, b: c}, {name: a, b: c}]}]", "more than one connector named a"),
-        ("pipelines: [{connectors: [{name: a, config: {x: 2020-13-45}, offsets: 1}]}]", "'offsets' at"),
-    ],
-)
-def test_a_wrong_pipeline_file_says_where(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "p.yaml"
-    file.write_text(text)
-    with pytest.raises(ConnectorFileError) as caught:
-        load_pipeline_file(file)
-    assert message in str(caught.value)
-    assert str(file) in str(caught.value)
-
-
-def test_folders_of_pipeline_files_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
-    for file, name in (("b.yml", "second"), ("a.json", "first"), ("c.txt", "no")):
-        (tmp_path / file).write_text(json.dumps({"pipelines": [{"connectors": [{"name": name}]}]}))
-    assert [request.name for request in load_pipelines([tmp_path])] == ["first", "second"]
-    with pytest.raises(ConnectorFileError, match="more than one connector named first"):
-        load_pipelines([tmp_path, tmp_path / "a.json"])

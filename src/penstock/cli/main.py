@@ -46,9 +46,11 @@ def root(context: typer.Context) -> None:
 
 @app.command()
 def run(
-    pipeline_file: Annotated[
-        Optional[Path], typer.Argument(metavar="PIPELINE_FILE", help="YAML or JSON with connectors to run.")  # noqa: UP045
+    paths: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Argument(metavar="FILE|FOLDER", help="Pipeline files (YAML or JSON), or folders with them."),
     ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Apply the files again whenever they change.")] = False,
     data_dir: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option("--data-dir", "-d", help="The folder of everything the worker remembers (penstock-data)."),
@@ -61,7 +63,10 @@ def run(
         Optional[Path], typer.Option("--worker-file", "-w", help="A worker file for all other settings.")  # noqa: UP045
     ] = None,
 ) -> None:
-    """Run a worker with a pipeline file, or with the built-in example.
+    """Run a worker with pipeline files, or with the built-in example.
+
+    The files say which connectors there are: what they declare is created or updated, what they no longer declare is
+    deleted. Connectors that were made by the API are left alone.
 
     The API listens on localhost only. What the worker remembers (connectors, offsets, topics) stays in the data
     folder: the next run goes on where this one stopped.
@@ -72,11 +77,13 @@ def run(
 
       penstock run orders.yaml                the connectors of a file
 
+      penstock run --watch pipelines/         all files of a folder, applied when they change
+
       penstock run -p 9000 -d /tmp/try        another port and folder
     """
     from .run import run_pipelines
 
-    raise Ended(run_pipelines(pipeline_file, data_dir, port, worker_file))
+    raise Ended(run_pipelines(paths or [], data_dir, port, worker_file, watch))
 
 
 @app.command()

@@ -6,11 +6,13 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
 from penstock.runtime.assembly import StandaloneWorker
+from penstock.runtime.provisioning.provisioner import Applied
 from penstock.runtime.requests import CreateRequest
 from penstock.runtime.worker_config import WorkerConfig
 
@@ -24,6 +26,7 @@ log = logging.getLogger(__name__)
 STOP_SECONDS = 10.0
 """What a clean stop may take beyond the tasks' own limit before the process ends itself."""
 LINGER_SECONDS = 3.0
+STOP_POLL_SECONDS = 0.2
 
 
 class ConnectorFileFailed(Exception):
@@ -44,6 +47,7 @@ def serve(
     if not _ports_are_free(config, console):
         return START_UP
     worker = StandaloneWorker(config)
+    worker.on_applied = lambda applied: tell_applied(applied, console)
     server: RestServer | None = None
     code = OK
     stopping = threading.Event()
@@ -53,6 +57,7 @@ def serve(
         server.start()
         console.done(f"API on {server.url}")
         _tell_when_ready(worker.spark_ready, console, stopping)
+        _wait_for_files(worker.provisioned, stop)
         apply_connectors(worker, connectors, console, stop)
         worker.mark_ready()
         on_ready(server.url)
@@ -78,6 +83,24 @@ def _ports_are_free(config: WorkerConfig, console: StartUpConsole) -> bool:
         if reason is not None:
             console.error(f"The REST API cannot listen on {listener}: {reason}. {OTHER_PORT}")
     return not any(taken.values())
+
+
+def tell_applied(applied: Applied, console: StartUpConsole) -> None:
+    """What the worker's own pipeline files came to. Called on the runtime's thread."""
+    for problem in applied.problems:
+        (console.error if problem.is_error else console.warn)(str(problem))
+    for change in applied.changes:
+        console.done(change.summary)
+    if not applied.changes and applied.unchanged:
+        console.done(f"Pipeline files: {applied.unchanged} connectors are as they should be")
+
+
+def _wait_for_files(applied: Future[None], stop: StopRequest) -> None:
+    while not stop.asked:
+        try:
+            return applied.result(STOP_POLL_SECONDS)
+        except FutureTimeoutError:
+            continue
 
 
 def apply_connectors(

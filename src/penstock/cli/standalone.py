@@ -9,7 +9,6 @@ from pathlib import Path
 import penstock
 from penstock.runtime.connector_files import ConnectorFileError, load_connector_file
 from penstock.runtime.logging import configure_logging
-from penstock.runtime.pipeline_files import load_pipelines
 from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 
 from .console import StartUpConsole
@@ -27,8 +26,7 @@ def run_standalone(worker_file: Path, connector_files: Sequence[Path]) -> int:
         console.error(str(error))
         return START_UP
     try:
-        declared = load_pipelines(config.pipelines_path)
-        connectors = [*declared, *map(load_connector_file, connector_files)]
+        connectors = list(map(load_connector_file, connector_files))
     except ConnectorFileError as error:
         console.error(str(error))
         return CONNECTOR_FILE

@@ -164,10 +164,11 @@ def _offset(value: Any) -> OffsetEntry:
 
 
 def _offset_map(value: Any, where: str) -> dict[str, Any] | None:
-    return None if value is None else {k: _native(v, k) for k, v in _object(value, "Map", where).items()}
+    return None if value is None else {k: native_value(v, k) for k, v in _object(value, "Map", where).items()}
 
 
-def _native(value: Any, key: str) -> Any:
+def native_value(value: Any, key: str) -> Any:
+    """A parsed value with numbers instead of their text; ``key`` is for messages."""
     if isinstance(value, IntegerText):
         number = int(value)
         if not -(2**63) <= number < 2**63:
@@ -179,9 +180,9 @@ def _native(value: Any, key: str) -> Any:
             raise bad_request(f"The value {value[:40]} of {key} is too large for a double")
         return decimal
     if isinstance(value, dict):
-        return {k: _native(v, k) for k, v in value.items()}
+        return {k: native_value(v, k) for k, v in value.items()}
     if isinstance(value, list):
-        return [_native(item, key) for item in value]
+        return [native_value(item, key) for item in value]
     return value
 
 

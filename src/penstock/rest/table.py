@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.runtime.provisioning.plan import Declared, Plan
 from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel
 
-from . import admin, connectors, lifecycle, offsets, plugins, worker
+from . import admin, connectors, lifecycle, offsets, plugins, provisioning, worker
 from .bodies import (
     ConfigBody,
     ConfigPatch,
@@ -46,6 +47,7 @@ _signature = (
 _lines = {"connector.class": "FileStreamSource", "tasks.max": "1", "file": "lines.txt", "topic": "lines"}
 _new = {"name": "lines", "config": _lines, "initial_state": "STOPPED"}
 _position = {"offsets": [{"partition": {"filename": "lines.txt"}, "offset": {"position": 0}}]}
+_pipeline = {"id": "lines", "connectors": [{"name": "lines", "config": _lines}]}
 _config = Body(ConfigBody, config_body, _lines)
 
 WORKER = (
@@ -132,6 +134,19 @@ LIFECYCLE = (
           lifecycle.give_up_cleanup, {204: Reply("Given up")}, {404: "No such clean-up"}),
 )  # fmt: skip
 
+PIPELINES = (
+    Route("GET", "/pipelines", "What pipeline files have declared, and what has drifted from it",
+          provisioning.list_pipelines, {200: Reply("Pipelines by id", Declared)}),
+    Route("POST", "/pipelines/plan", "What applying pipeline files would do", provisioning.plan_pipelines,
+          {200: Reply("The plan, with the errors of the files", Plan)},
+          body=Body(provisioning.PlanBody, provisioning.plan_body, {"pipelines": [_pipeline]})),
+    Route("POST", "/pipelines/apply", "Do what pipeline files want, all or nothing", provisioning.apply_pipelines,
+          {200: Reply("What was done", Plan)}, {409: "The plan is out of date"},
+          body=Body(provisioning.ApplyBody, provisioning.apply_body, {"pipelines": [_pipeline], "plan": None})),
+    Route("GET", "/schemas/pipeline.json", "JSON Schema of pipeline files", provisioning.get_pipeline_schema,
+          {200: Reply("The schema", dict[str, Any])}),
+)  # fmt: skip
+
 PLUGINS = (
     Route("GET", "/connector-plugins", "Installed plugins", plugins.list_plugins,
           {200: Reply("The plugins", list[PluginView])},
@@ -155,4 +170,4 @@ ADMIN = (
           parameters=[Parameter("scope", "worker (default) or cluster", {"type": "string", "default": "worker"})]),
 )  # fmt: skip
 
-ROUTES: tuple[Route, ...] = WORKER + CONNECTORS + OFFSETS + LIFECYCLE + PLUGINS + ADMIN
+ROUTES: tuple[Route, ...] = WORKER + CONNECTORS + OFFSETS + LIFECYCLE + PIPELINES + PLUGINS + ADMIN

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from .hooks import Hooks
 from .logging import Loggers
 from .planning import Planner
 from .plugins import Plugins
+from .provisioning.provisioner import Applied
 from .pump import PumpServices
 from .services import Services
 from .standalone import StandaloneHerder
@@ -47,7 +48,8 @@ class StandaloneWorker:
     """Everything of one worker but its REST server.
 
     ``start`` returns when connectors are being started; Spark comes up in the background, and
-    ``spark_ready`` tells when. ``stop`` may be called once, after ``start`` or a failed ``start``.
+    ``spark_ready`` tells when. Pipeline files are applied in the background, too: ``provisioned`` ends when they were,
+    and ``on_applied`` is told of each time. ``stop`` may be called once, after ``start`` or a failed ``start``.
     """
 
     def __init__(self, config: WorkerConfig) -> None:
@@ -62,6 +64,8 @@ class StandaloneWorker:
         self._maintenance: Future[None] | None = None
         self._stopping = threading.Event()
         self.spark_ready: Future[SparkEngine] = Future()
+        self.provisioned: Future[None] = Future()
+        self.on_applied: Callable[[Applied], None] = lambda applied: None
         self.herder: StandaloneHerder
 
     def start(self) -> None:
@@ -97,8 +101,11 @@ class StandaloneWorker:
         services.removed = worker.forget
         services.tasks_changed = worker.tasks_changed
         self.herder = StandaloneHerder(self._loop, services, worker, Loggers())
+        self.herder.provisioner.on_applied = self.on_applied
         topics.listen(lambda changed: self._post(worker.topics_changed, changed))
-        self._run(self._start_connectors(services, worker))
+        self.provisioned = asyncio.run_coroutine_threadsafe(self._start_connectors(services, worker), self._loop)
+        if not config.pipelines_path:
+            self.provisioned.result()
         self._maintenance = asyncio.run_coroutine_threadsafe(self._maintain(topics), self._loop)
 
     def mark_ready(self) -> None:
@@ -111,6 +118,8 @@ class StandaloneWorker:
         if self._maintenance is not None:
             self._maintenance.cancel()
         if self._worker is not None:
+            self.provisioned.cancel()
+            self._post(self.herder.provisioner.stop)
             self._run(self._worker.stop())
         if self._dispatcher is not None:
             self._dispatcher.stop()
@@ -153,9 +162,15 @@ class StandaloneWorker:
             services.configs.finish_restart(restart.connector)
         known = services.configs.snapshot().connectors()
         services.statuses.recover(known)
-        for name in known:
-            worker.keep(name)
+        paths = self._config.pipelines_path
+        if paths:
+            await self.herder.provisioner.start(paths)
+        else:
+            for name in known:
+                worker.keep(name)
         services.cleanups.look()
+        if self._config.pipelines_watch:
+            self.herder.provisioner.watch(paths)
 
     async def _maintain(self, topics: EmbeddedTopics) -> None:
         """Retention, compaction and merging, off the loop, one round after the other."""

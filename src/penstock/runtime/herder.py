@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from .pipeline_files import PipelineFiles
+from .provisioning.plan import Declared, Plan
 from .requests import (
     CleanupInfo,
     ConnectorInfo,
@@ -109,6 +111,24 @@ class Herder(ABC):
     @abstractmethod
     def give_up_cleanup(self, cleanup: str) -> Future[None]:
         """Forget a clean-up for good. Raises ``NotFound`` (``Clean-up <id> not found``)."""
+
+    @abstractmethod
+    def plan_pipelines(self, files: PipelineFiles, adopt: bool = False) -> Future[Plan]:
+        """What applying pipeline files would do; their errors are part of the plan.
+
+        ``adopt`` lets files take over connectors that the API made.
+        """
+
+    @abstractmethod
+    def apply_pipelines(self, files: PipelineFiles, plan: str | None = None, adopt: bool = False) -> Future[Plan]:
+        """Do what the files want, all or nothing; ends with what was done.
+
+        ``BadRequest`` with every error of the files, ``Conflict`` when ``plan`` is not the hash of what would be done.
+        """
+
+    @abstractmethod
+    def pipelines(self) -> Declared:
+        """What pipeline files have declared, and how far it drifted from that."""
 
     @abstractmethod
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:

@@ -1,13 +1,14 @@
-"""Pipeline files: YAML or JSON that declares connectors in groups.
+"""Pipeline files on disk: a file, or a folder with everything in it that is YAML or JSON.
 
 .. code-block:: yaml
 
     pipelines:
       - id: orders
+        status: running
         connectors:
           - name: orders-in
+            class: FileStreamSource
             config:
-              connector.class: FileStreamSource
               file: orders.txt
               topic: orders
 """
@@ -15,92 +16,95 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from .connector_files import ConnectorFileError, connector_request
 from .properties import read_text
-from .requests import CreateRequest
+from .provisioning.desired import API, Desired, Scope
+from .provisioning.documents import Document, parse_documents
+from .provisioning.problems import Problem
+from .provisioning.reading import read_documents
 
-_SUFFIXES = (".yaml", ".yml", ".json")
-
-
-class _JsonValues(yaml.SafeLoader):
-    """YAML with the values JSON has: what looks like a date stays text."""
-
-    yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
-def load_pipelines(paths: Sequence[Path]) -> list[CreateRequest]:
-    """The connectors of pipeline files and of all such files in folders. Raises ``ConnectorFileError``."""
-    files = [file for path in paths for file in (_files_in(path) if path.is_dir() else [path])]
-    requests = [request for file in files for request in load_pipeline_file(file)]
-    _refuse_repeated_names(requests, ", ".join(map(str, files)))
-    return requests
+@dataclass
+class PipelineFiles:
+    """The documents of some files, what is wrong with the files, and whether everything asked for was there.
+
+    ``roots`` are the paths that were asked for, as the files in them are called.
+    """
+
+    documents: list[Document] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
+    roots: list[str] = field(default_factory=list)
+    whole: bool = True
+
+    def desired(self, origin: str = API) -> Desired:
+        """What the files want together."""
+        scope = Scope(tuple(self.roots), origin, self.whole)
+        return read_documents(self.documents, scope, self.problems, self.unread)
 
 
-def _files_in(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix in _SUFFIXES)
+def load_pipeline_files(paths: Sequence[Path], name: str | None = None) -> PipelineFiles:
+    """Read files and folders. Never raises: what cannot be read is a problem.
+
+    Files are called by their absolute path, or by ``name`` and their path from there, so that the same files are
+    known again wherever they lie.
+    """
+    loaded = PipelineFiles()
+    for path in paths:
+        root = _called(path, path, name)
+        loaded.roots.append(root)
+        try:
+            files = list(files_in(path))
+        except OSError as error:
+            loaded.whole = False
+            text = f"Cannot read '{path}': {error.strerror or error}."
+            loaded.problems.append(Problem(text, root, suggestion="Check the path and the permissions."))
+            continue
+        for file in files:
+            _load(file, _called(file, path, name), loaded)
+    return loaded
 
 
-def load_pipeline_file(path: str | Path) -> list[CreateRequest]:
-    """The connectors that a pipeline file declares, in order. Raises ``ConnectorFileError``."""
+def files_in(path: Path) -> Iterator[Path]:
+    """The pipeline files that a path stands for, in the order of their names. Raises ``OSError``.
+
+    Hidden files and folders are left out.
+    """
+    if not path.is_dir():
+        path.stat()
+        yield path
+        return
+    for entry in sorted(path.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            yield from files_in(entry)
+        elif entry.suffix.lower() in SUFFIXES:
+            yield entry
+
+
+def _load(file: Path, called: str, loaded: PipelineFiles) -> None:
     try:
-        text = read_text(path)
-    except OSError as error:
-        raise ConnectorFileError(
-            f"Cannot read the pipeline file '{path}': {error.strerror or error}. Check the path and the permissions."
-        ) from error
-    try:
-        written = yaml.load(text, yaml.BaseLoader)
-        values = yaml.load(text, _JsonValues)
-    except yaml.YAMLError as error:
-        raise ConnectorFileError(f"The pipeline file '{path}' is neither YAML nor JSON: {error}") from error
-    requests = list(_connectors(written, values, str(path)))
-    _refuse_repeated_names(requests, str(path))
-    return requests
+        text = read_text(file)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        documents: list[Document] = []
+        problems = [Problem(f"Cannot read the file: {reason}.", called)]
+    else:
+        documents, problems = parse_documents(text, called)
+    loaded.documents += documents
+    loaded.problems += problems
+    if problems:
+        loaded.unread.add(called)
 
 
-def _connectors(written: Any, values: Any, path: str) -> Iterator[CreateRequest]:
-    pipelines = _list_in(written, "pipelines", f"'{path}'")
-    for number, pipeline in enumerate(pipelines):
-        place = f"{path}, pipeline {_id(pipeline, number)}"
-        connectors = _list_in(pipeline, "connectors", f"'{place}'")
-        for position, connector in enumerate(connectors):
-            value = values["pipelines"][number]["connectors"][position]
-            yield connector_request(connector, value, f"{place}, connector {position + 1}")
-
-
-def _list_in(document: Any, key: str, place: str) -> list[Any]:
-    found = document.get(key) if isinstance(document, dict) else None
-    if not isinstance(found, list):
-        raise ConnectorFileError(f"{place} has no list '{key}': a pipeline file looks like\n{_EXAMPLE}")
-    return found
-
-
-def _id(pipeline: Any, number: int) -> str:
-    given = pipeline.get("id") if isinstance(pipeline, dict) else None
-    return str(given or number + 1)
-
-
-def _refuse_repeated_names(requests: list[CreateRequest], path: str) -> None:
-    names = [request.name for request in requests]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ConnectorFileError(f"'{path}' declares more than one connector named {', '.join(repeated)}.")
-
-
-_EXAMPLE = """\
-  pipelines:
-    - id: orders
-      connectors:
-        - name: orders-in
-          config:
-            connector.class: FileStreamSource
-            file: orders.txt
-            topic: orders"""
+def _called(file: Path, root: Path, name: str | None) -> str:
+    if name is None:
+        return str(file.absolute())
+    if file == root:
+        return name if root.is_dir() else f"{name}/{file.name}"
+    return f"{name}/{file.relative_to(root)}"

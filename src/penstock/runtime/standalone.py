@@ -19,6 +19,9 @@ from .calls import CallTimedOut
 from .herder import Herder
 from .lifecycle_view import cleanup_info, lifecycle_info
 from .logging import Loggers
+from .pipeline_files import PipelineFiles
+from .provisioning.plan import Declared, Plan
+from .provisioning.provisioner import Provisioner
 from .requests import (
     BadRequest,
     CleanupInfo,
@@ -62,6 +65,7 @@ class StandaloneHerder(Herder):
         self._worker = worker
         self._loggers = loggers
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.provisioner = Provisioner(services, worker, self._lock, self._write_offsets)
         self.ready = False
 
     def connectors(self) -> Sequence[str]:
@@ -145,6 +149,15 @@ class StandaloneHerder(Herder):
 
     def give_up_cleanup(self, cleanup: str) -> Future[None]:
         return self._submit(lambda: self._give_up_cleanup(cleanup))
+
+    def plan_pipelines(self, files: PipelineFiles, adopt: bool = False) -> Future[Plan]:
+        return self._submit(lambda: self.provisioner.plan(files.desired(), adopt))
+
+    def apply_pipelines(self, files: PipelineFiles, plan: str | None = None, adopt: bool = False) -> Future[Plan]:
+        return self._submit(lambda: self.provisioner.apply(files.desired(), plan, adopt))
+
+    def pipelines(self) -> Declared:
+        return self.provisioner.declared()
 
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:
         return self._services.plugins.listing(connectors_only)

@@ -87,6 +87,10 @@ class WorkerConfig:
         return tuple(Path(entry).expanduser() for entry in self.values["pipelines.path"])
 
     @property
+    def pipelines_watch(self) -> bool:
+        return bool(self.values["pipelines.watch"])
+
+    @property
     def log_level(self) -> str:
         return str(self.values["log.level"]).upper()
 

@@ -67,10 +67,17 @@ WORKER_KEYS = ConfigDef(
         "pipelines.path",
         Type.LIST,
         [],
-        "Pipeline files, or folders with them (.yaml, .yml, .json), whose connectors are created or updated when the"
-        " worker starts.",
+        "Pipeline files, or folders with them (.yaml, .yml, .json), that are applied when the worker starts:"
+        " connectors are created, updated and, when no file declares them any more, deleted.",
         unique_list(),
         _MEDIUM,
+    ),
+    _key(
+        _WORKER,
+        "pipelines.watch",
+        Type.BOOLEAN,
+        False,
+        "Whether the files of pipelines.path are applied again whenever they change.",
     ),
     _key(
         _WORKER,
