@@ -1,0 +1,124 @@
+"""The command line of the benchmark."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from .figures import Findings
+from .machine import Others, describe, is_noisy, wait_until_quiet
+from .outcome import Outcome, recorded_peer
+from .peer.connect import KafkaConnect
+from .peer.jars import NoPeer, class_path
+from .report import table
+from .scale import FULL, QUICK, Scale
+from .steps import Run, Step, all_steps
+from .system import System
+from .worker import Penstock
+
+console = Console()
+
+
+def main(
+    only: Annotated[str, typer.Option(help="Steps to run, separated by commas.", metavar="STEPS")] = "",
+    peer: Annotated[bool, typer.Option(help="Run Kafka Connect on the same work, too.")] = True,
+    quick: Annotated[bool, typer.Option(help="Do little of everything: a check that the benchmark works.")] = False,
+    quiet_minutes: Annotated[float, typer.Option(help="Wait so long for a quiet machine.")] = 0.0,
+    record: Annotated[bool, typer.Option("--record", help="Keep the peer's figures for runs without it.")] = False,
+    publish: Annotated[bool, typer.Option("--publish", help="Write the figures into docs/benchmarks.md.")] = False,
+) -> None:
+    """Measure Penstock and Kafka Connect on the same work and print how they compare."""
+    steps = _chosen(only)
+    kinds: list[type[System]] = [Penstock]
+    if peer and _peer_is_there():
+        kinds.append(KafkaConnect)
+    if quiet_minutes and not wait_until_quiet(quiet_minutes):
+        console.print("[yellow]The machine did not become quiet.[/yellow]")
+    outcome = _measure(steps, kinds, QUICK if quick else FULL)
+    console.print(table(outcome.ours, outcome.peer, outcome.peer_title))
+    _warn(outcome)
+    console.print(f"Saved as {os.path.relpath(outcome.save())}")
+    if record:
+        outcome.record_peer()
+    if publish:
+        outcome.publish()
+    if outcome.ours.failures:
+        raise typer.Exit(1)
+
+
+def _chosen(only: str) -> dict[str, Step]:
+    steps = all_steps()
+    names = [name.strip() for name in only.split(",") if name.strip()] or list(steps)
+    unknown = [name for name in names if name not in steps]
+    if unknown:
+        raise typer.BadParameter(f"{', '.join(unknown)}: the steps are {', '.join(steps)}", param_hint="--only")
+    return {name: step for name, step in steps.items() if name in names}
+
+
+def _peer_is_there() -> bool:
+    try:
+        with console.status("Looking for Kafka Connect's jars"):
+            class_path()
+    except NoPeer as reason:
+        console.print(f"[yellow]Kafka Connect is left out: {escape(str(reason))}.[/yellow] Recorded figures are shown.")
+        return False
+    return True
+
+
+def _measure(steps: dict[str, Step], kinds: Sequence[type[System]], scale: Scale) -> Outcome:
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    load = os.getloadavg()[0]
+    found = {kind: Findings(kind.name, kind.version(), date, describe()) for kind in kinds}
+    others: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+        for name, step in steps.items():
+            watch = Others()
+            for kind in kinds:
+                _measure_step(name, step, kind, scale, Path(folder), found[kind])
+            others[name] = watch.cores()
+    measured = KafkaConnect in found
+    peer = found[KafkaConnect] if measured else recorded_peer()
+    return Outcome(date, found[Penstock], peer, measured, load, others)
+
+
+def _measure_step(name: str, step: Step, kind: type[System], scale: Scale, folder: Path, findings: Findings) -> None:
+    title = f"{name}: {kind.name}"
+    began = time.monotonic()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task(title, total=None)
+        run = Run(kind, scale, folder, lambda doing: progress.update(bar, description=f"{title}: {doing}"))
+        try:
+            findings.add(step(run))
+        except Exception as error:
+            findings.failures[name] = str(error)
+            console.print(f"[red]{title} failed:[/red] {escape(str(error))}")
+            return
+    console.print(f"{title}: {time.monotonic() - began:.0f} s")
+
+
+def _warn(outcome: Outcome) -> None:
+    if outcome.peer and not outcome.peer_measured:
+        peer = outcome.peer
+        console.print(f"Kafka Connect did not run; its figures are of {peer.date[:10]} on {peer.machine}.")
+    noisy = {name: cores for name, cores in outcome.others.items() if is_noisy(cores)}
+    if noisy:
+        steps = ", ".join(f"{name} ({cores:.1f} cores)" for name, cores in noisy.items())
+        console.print(
+            f"[yellow]Others were busy on this machine (load before the run {outcome.load_before:.1f}); take these "
+            f"with care: {steps}.[/yellow]"
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)

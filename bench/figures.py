@@ -1,0 +1,70 @@
+"""What a run of the benchmark finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Better = Literal["more", "less"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number, with what is needed to print and judge it. ``key`` is the same for every system and run."""
+
+    key: str
+    title: str
+    unit: str
+    value: float
+    better: Better = "less"
+    target: float | None = None
+
+    @property
+    def step(self) -> str:
+        return self.key.partition(".")[0]
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the target is reached; ``None`` without one."""
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.better == "more" else self.value <= self.target
+
+    def times_better_than(self, other: Figure) -> float | None:
+        """How many times better this is: 2 means twice as fast, or half of the memory. ``None`` when nobody can say."""
+        best, worst = (self.value, other.value) if self.better == "more" else (other.value, self.value)
+        return None if worst <= 0 or best <= 0 else best / worst
+
+
+@dataclass(slots=True)
+class Findings:
+    """The figures of one system, in the order in which they were found, and the steps that failed."""
+
+    system: str
+    version: str
+    date: str
+    machine: str
+    figures: dict[str, Figure] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def add(self, figures: Iterable[Figure]) -> None:
+        self.figures.update((figure.key, figure) for figure in figures)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "figures": [asdict(figure) for figure in self.figures.values()]}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Findings:
+        figures = [Figure(**figure) for figure in found["figures"]]
+        return cls(**{**found, "figures": {figure.key: figure for figure in figures}})
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that ``share`` (0 to 1) of all values do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def median(values: Sequence[float]) -> float:
+    return percentile(values, 0.5)

@@ -1,0 +1,84 @@
+"""Where findings go: a file for each run, the recorded figures of the peer, the page in docs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .chart import chart
+from .figures import Findings
+from .report import markdown
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+RECORDED = HERE / "peer" / "recorded.json"
+DOCS = HERE.parent / "docs"
+PAGE = DOCS / "benchmarks.md"
+IMAGE = DOCS / "images" / "benchmarks.svg"
+BEGIN, END = "<!-- figures: written by python -m bench --publish -->", "<!-- end of figures -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All of a run. ``others`` tells for each step how many cores other processes used meanwhile."""
+
+    date: str
+    ours: Findings
+    peer: Findings | None
+    peer_measured: bool
+    load_before: float
+    others: Mapping[str, float]
+
+    @property
+    def peer_title(self) -> str:
+        if self.peer is None:
+            return "Kafka Connect"
+        recorded = "" if self.peer_measured else f", recorded {self.peer.date[:10]}"
+        return f"{self.peer.system} {self.peer.version}{recorded}"
+
+    def save(self) -> Path:
+        """A JSON file, and a chart when there is a peer to compare with; the path of the first."""
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"{self.date.replace(':', '')}.json"
+        systems = [self.ours, self.peer] if self.peer and self.peer_measured else [self.ours]
+        found = {
+            "date": self.date,
+            "load_before": self.load_before,
+            "cores_used_by_others": dict(self.others),
+            "systems": [system.to_json() for system in systems],
+        }
+        path.write_text(json.dumps(found, indent=2) + "\n")
+        if self.peer:
+            path.with_suffix(".svg").write_text(chart(self.ours, self.peer, self.peer_title))
+        return path
+
+    def record_peer(self) -> None:
+        """Keep the peer's figures for runs without it; steps that did not run keep the figures they had."""
+        if not self.peer or not self.peer_measured:
+            return
+        before = recorded_peer()
+        figures = {**before.figures, **self.peer.figures} if before else self.peer.figures
+        kept = Findings(self.peer.system, self.peer.version, self.peer.date, self.peer.machine, figures)
+        RECORDED.write_text(json.dumps(kept.to_json(), indent=1) + "\n")
+
+    def publish(self) -> None:
+        """Put the figures and the chart into the docs."""
+        text = PAGE.read_text()
+        before, _, rest = text.partition(BEGIN)
+        _, _, after = rest.partition(END)
+        busy = max(self.others.values(), default=0.0)
+        about = (
+            f"{self.ours.system} {self.ours.version} on {self.date[:10]}: {self.ours.machine}. Load before the run "
+            f"{self.load_before:.1f}; other processes used up to {busy:.2f} cores meanwhile."
+        )
+        tables = markdown(self.ours, self.peer, self.peer_title)
+        PAGE.write_text(f"{before}{BEGIN}\n{about}\n\n{tables}\n{END}{after}")
+        if self.peer:
+            IMAGE.write_text(chart(self.ours, self.peer, self.peer_title))
+
+
+def recorded_peer() -> Findings | None:
+    """The peer's figures of an earlier run, if there are any."""
+    return Findings.from_json(json.loads(RECORDED.read_text())) if RECORDED.exists() else None

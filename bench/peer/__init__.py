@@ -1,0 +1,1 @@
+"""The peer: Apache Kafka and Kafka Connect."""

@@ -1,0 +1,56 @@
+"""The steps of a run. Each measures one system on a fresh folder and gives figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..figures import Figure
+from ..scale import Scale
+from ..system import System
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a step gets: which system to start, how much to do, a folder, and whom to tell what it is doing."""
+
+    kind: type[System]
+    scale: Scale
+    folder: Path
+    say: Callable[[str], None]
+
+    @contextmanager
+    def fresh(self) -> Iterator[System]:
+        """A system on an empty folder that is launched already or, for start-up times, by the caller."""
+        with TemporaryDirectory(dir=self.folder, prefix="system-", ignore_cleanup_errors=True) as folder:
+            system = self.kind(Path(folder))
+            try:
+                system.prepare()
+                yield system
+            except Exception as error:
+                raise RuntimeError(f"{error}\n{system.tail()}") from error
+            finally:
+                system.stop()
+
+    @contextmanager
+    def started(self) -> Iterator[System]:
+        """A system that answers."""
+        with self.fresh() as system:
+            self.say("starting")
+            system.launch()
+            system.wait_answer()
+            yield system
+
+
+Step = Callable[[Run], list[Figure]]
+
+
+def all_steps() -> Mapping[str, Step]:
+    """The steps by name, in the order in which they run."""
+    from . import connectors, control, latency, startup, status, throughput
+
+    modules = (startup, throughput, latency, status, control, connectors)
+    return {module.__name__.rpartition(".")[2]: module.measure for module in modules}
