@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class PenstockProcess:
 
     As a context manager it starts on entry and is killed on exit; when the block fails, the end of the worker's
     output is added to the error. ``settings`` go into the worker file, ``environment`` to the process, ``files`` are
-    connector files for the command line.
+    connector files for the command line. ``prepare`` is called in the new process before it becomes a worker.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class PenstockProcess:
         }
         self.environment = dict(environment or {})
         self.process: subprocess.Popen[bytes] | None = None
+        self.prepare: Callable[[], None] | None = None
         self.http = httpx.Client(base_url=self.url, timeout=60.0)
 
     def __enter__(self) -> PenstockProcess:
@@ -79,7 +80,13 @@ class PenstockProcess:
         variables = {**os.environ, "PYTHONPATH": _python_path(), **self.environment, **environment}
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
-                command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, env=variables, start_new_session=True
+                command,
+                stdout=output,
+                stderr=output,
+                stdin=subprocess.DEVNULL,
+                env=variables,
+                start_new_session=True,
+                preexec_fn=self.prepare,
             )
         if wait:
             self.wait_healthy()

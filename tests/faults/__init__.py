@@ -1,0 +1,1 @@
+"""What is left when workers are killed, disks fail and clients misbehave."""
