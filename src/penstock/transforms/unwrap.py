@@ -88,9 +88,10 @@ class Unwrap(Transform):
             TOMBSTONE,
             Importance.MEDIUM,
             "What becomes of a delete event, and of the tombstone that may follow it. drop: both are dropped."
-            " tombstone: the event is dropped, the tombstone stays. rewrite: the event becomes the row before, with __deleted ="
-            " 'true' ('false' in all other rows), the tombstone is dropped. rewrite-with-tombstone: the same, the"
-            " tombstone stays. delete-to-tombstone: the event becomes a tombstone, the one that follows is dropped.",
+            " tombstone: the event is dropped, the tombstone stays. rewrite: the event becomes the row before, with"
+            " __deleted = 'true' ('false' in all other rows), the tombstone is dropped. rewrite-with-tombstone: the"
+            " same, the tombstone stays. delete-to-tombstone: the event becomes a tombstone, the one that follows is"
+            " dropped.",
             one_of(DROP, TOMBSTONE, REWRITE, REWRITE_WITH_TOMBSTONE, DELETE_TO_TOMBSTONE),
         ),
         ConfigKey(
