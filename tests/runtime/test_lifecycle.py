@@ -1,0 +1,411 @@
+"""The rules of the active configuration, and hooks whose result nobody knows."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, ClassVar
+
+import pytest
+
+from penstock.api import ConfigDef, ConfigKey, PluginError, SourceConnector, SourceTask, Type
+from penstock.runtime.calls import UserCode
+from penstock.runtime.cleanups import LONGEST_RETRY_SECONDS, Cleanups
+from penstock.runtime.hooks import ConnectorGone, HookFailed, Hooks, new_cleanup
+from penstock.runtime.lifecycle import Due, Hook, due
+from penstock.runtime.plugins import PluginEntry, PluginKind, UnknownPlugin
+from penstock.runtime.secrets import masked
+from penstock.storage.config_store import ConfigStore
+from penstock.storage.lifecycle_records import Cleanup, HookCall, Lifecycle
+from penstock.storage.log import LogRecord
+from penstock.storage.memory_log import MemoryLog
+
+Raw = Mapping[str, str | None]
+
+A, B, C = ({"connector.class": "Source", "mark": mark} for mark in "abc")
+OTHER = {"connector.class": "Other", "mark": "a"}
+
+
+@pytest.mark.parametrize(
+    ("active", "doubtful", "wanted", "expected"),
+    [
+        pytest.param(None, None, A, Due(Hook.CREATED), id="never active"),
+        pytest.param(A, None, A, Due(None), id="unchanged"),
+        pytest.param(A, None, B, Due(Hook.UPDATED, A), id="changed"),
+        pytest.param(A, None, OTHER, Due(Hook.CREATED, None, (A,)), id="another class"),
+        pytest.param(None, A, A, Due(Hook.CREATED), id="created of unknown result is repeated"),
+        pytest.param(None, A, B, Due(Hook.CREATED, None, (A,)), id="created of unknown result, then changed"),
+        pytest.param(A, B, B, Due(Hook.UPDATED, A), id="updated of unknown result is repeated"),
+        pytest.param(A, B, A, Due(Hook.UPDATED, B), id="updated of unknown result is taken back"),
+        pytest.param(A, B, C, Due(Hook.UPDATED, A), id="updated of unknown result, then changed again"),
+        pytest.param(A, B, OTHER, Due(Hook.CREATED, None, (A, B)), id="updated of unknown result, then another class"),
+    ],
+)
+def test_what_is_due(active: Raw | None, doubtful: Raw | None, wanted: Raw, expected: Due) -> None:
+    assert due(active, doubtful, wanted, lambda one, two: one["connector.class"] == two["connector.class"]) == expected
+
+
+class Plain(SourceConnector):
+    config = ConfigDef(ConfigKey("secret", Type.PASSWORD, ""), ConfigKey("mark", Type.STRING, ""))
+    task = SourceTask
+
+
+class Told(Plain):
+    """Writes down what it is told, then does what ``behave`` says."""
+
+    told: ClassVar[list[str]] = []
+    behave: ClassVar[Callable[[Mapping[str, str]], None]] = staticmethod(lambda config: None)
+
+    def on_created(self, config: Mapping[str, str]) -> None:
+        self._note(f"created {config['mark']}", config)
+
+    def on_updated(self, old: Mapping[str, str], new: Mapping[str, str]) -> None:
+        self._note(f"updated {old['mark']} {new['mark']}", new)
+
+    def on_deleted(self, old: Mapping[str, str]) -> None:
+        self._note(f"deleted {old['mark']}", old)
+
+    def _note(self, what: str, config: Mapping[str, str]) -> None:
+        Told.told.append(what)
+        Told.behave(config)
+
+
+class World:
+    """Hooks and clean-ups of one worker on a log in memory, with connectors whose classes can be exchanged."""
+
+    def __init__(self, log: MemoryLog | None = None, seconds: float = 5.0) -> None:
+        self.log = log or MemoryLog()
+        self.configs = ConfigStore(self.log)
+        self.configs.start()
+        self.calls = UserCode()
+        self.classes: dict[str, type[Any]] = {"Source": Told, "Other": Told, "Plain": Plain}
+        self.values = {"${env:PASSWORD}": "the-password"}
+        self.hooks = Hooks(self.configs, self.calls, self.plugin, self._resolve, seconds)
+        self.done: list[str] = []
+
+    def plugin(self, config: Raw) -> PluginEntry:
+        name = str(config["connector.class"])
+        if name not in self.classes:
+            raise UnknownPlugin(f"no {name}")
+        return PluginEntry(PluginKind.SOURCE, name, "1", f"plugins:{name}", self.classes[name])
+
+    def _resolve(self, config: Raw) -> dict[str, str]:
+        return {key: self.values.get(value, value) for key, value in config.items() if value is not None}
+
+    def put(self, config: Raw, lifecycle: Lifecycle | None = None) -> None:
+        """The connector ``c`` with a configuration, and what hooks have made of it so far."""
+        self.configs.put_connector("c", config)
+        if lifecycle is not None:
+            self.configs.put_lifecycle("c", lifecycle)
+
+    def start(self, config: Raw) -> bool:
+        return asyncio.run(self._start(config))
+
+    async def _start(self, config: Raw) -> bool:
+        return await self.hooks.before_start("c", config)
+
+    def run(self, work: Callable[[Cleanups], Awaitable[None]]) -> None:
+        """Do something with clean-ups on a loop."""
+
+        async def settled(name: str) -> None:
+            return
+
+        async def whole() -> None:
+            cleanups = Cleanups(self.configs, self.hooks, settled, self.done.append)
+            await work(cleanups)
+            cleanups.stop()
+
+        asyncio.run(whole())
+
+    def lifecycle(self) -> Lifecycle:
+        return self.configs.snapshot().lifecycle("c")
+
+    def pending(self) -> HookCall:
+        pending = self.lifecycle().pending
+        assert pending is not None
+        return pending
+
+    def cleanups(self) -> list[Cleanup]:
+        return list(self.configs.snapshot().cleanups_of("c"))
+
+
+@pytest.fixture
+def world() -> World:
+    Told.told.clear()
+    Told.behave = staticmethod(lambda config: None)
+    return World()
+
+
+def raise_text(text: str) -> Callable[[Mapping[str, str]], None]:
+    def behave(config: Mapping[str, str]) -> None:
+        raise PluginError(text.format(**config))
+
+    return staticmethod(behave)
+
+
+def in_progress(hook: Hook, config: Raw) -> HookCall:
+    """The trace that a crash in a hook leaves."""
+    return HookCall(hook.value, config, 1, 1)
+
+
+def test_a_class_that_gains_hooks_is_told_of_its_creation_at_the_next_start(world: World) -> None:
+    plain = {**A, "connector.class": "Plain"}
+    world.put(plain)
+    assert not world.hooks.is_due("c", plain)
+    assert world.start(plain)
+    assert world.lifecycle() == Lifecycle()
+    world.classes["Plain"] = Told
+    assert world.hooks.is_due("c", plain)
+    assert world.start(plain)
+    assert Told.told == ["created a"]
+
+
+def test_a_class_with_only_a_deletion_hook_is_told_of_the_deletion_of_what_was_started(world: World) -> None:
+    class Deleting(Plain):
+        def on_deleted(self, old: Mapping[str, str]) -> None:
+            Told.told.append(f"deleted {old['mark']}")
+
+    world.classes["Source"] = Deleting
+    world.put(A)
+    assert world.hooks.cleanup_for("c") is None
+    assert world.start(A)
+    assert world.lifecycle().active == A
+    cleanup = world.hooks.cleanup_for("c")
+    assert cleanup is not None
+    asyncio.run(world.hooks.clean_up(cleanup))
+    assert Told.told == ["deleted a"]
+
+
+def test_an_update_of_unknown_result_is_cleaned_up_on_both_sides(world: World) -> None:
+    world.put(B, Lifecycle(A, in_progress(Hook.UPDATED, B)))
+    cleanup = world.hooks.cleanup_for("c")
+    assert cleanup is not None
+    world.configs.remove_connector("c", cleanup)
+    (kept,) = World(MemoryLog(world.log.records)).cleanups()
+    asyncio.run(world.hooks.clean_up(kept))
+    assert Told.told == ["deleted b", "deleted a"]
+
+
+def test_an_update_of_unknown_result_that_is_taken_back_is_told_until_it_worked(world: World) -> None:
+    world.put(A, Lifecycle(A, in_progress(Hook.UPDATED, B)))
+    assert world.hooks.expected("c", A) == [(Hook.UPDATED, B, A)]
+    noted: list[Lifecycle] = []
+    Told.behave = staticmethod(lambda config: noted.append(world.lifecycle()))
+    assert world.start(A)
+    assert Told.told == ["updated b a"]
+    assert noted[0].doubtful == B, "a crash now would repeat the call"
+    assert world.lifecycle() == Lifecycle(A)
+    assert not world.hooks.is_due("c", A)
+
+
+def test_a_take_back_that_fails_can_be_started_over(world: World) -> None:
+    world.put(A, Lifecycle(A, in_progress(Hook.UPDATED, B)))
+    Told.behave = raise_text("b is out of reach")
+    with pytest.raises(HookFailed, match="b is out of reach"):
+        world.start(A)
+    assert world.start(A), "the active configuration is never out of reach for good"
+    assert Told.told == ["updated b a"]
+    assert world.lifecycle() == Lifecycle(A)
+
+
+def test_a_created_of_unknown_result_is_cleaned_up_before_another_configuration_is_created(world: World) -> None:
+    world.put(B, Lifecycle(None, in_progress(Hook.CREATED, A)))
+    assert world.hooks.expected("c", B) == [(Hook.DELETED, A, None), (Hook.CREATED, None, B)]
+    assert not world.start(B), "the clean-up comes first"
+    (cleanup,) = world.cleanups()
+    assert cleanup.config == A
+    asyncio.run(world.hooks.clean_up(cleanup))
+    world.configs.finish_cleanup(cleanup.id)
+    assert world.start(B)
+    assert Told.told == ["deleted a", "created b"]
+
+
+def test_a_failed_call_is_not_in_doubt_an_abandoned_one_is(world: World) -> None:
+    failed = HookCall("created", A, 1, 1, "PluginError: no")
+    assert Lifecycle(None, failed).doubtful is None
+    late = World(world.log, seconds=0.05)
+    late.put(A)
+    Told.behave = staticmethod(lambda config: time.sleep(1))
+    with pytest.raises(HookFailed, match=r"did not return within 0\.05 s"):
+        late.start(A)
+    read_again = World(MemoryLog(world.log.records))
+    assert read_again.lifecycle().doubtful == A
+
+
+def test_tries_are_counted_for_one_configuration_and_begin_anew_with_another(world: World) -> None:
+    Told.behave = raise_text("no")
+    world.put(A)
+    for tries in (1, 2):
+        with pytest.raises(HookFailed):
+            world.start(A)
+        assert world.pending().tries == tries
+    world.put(B)
+    with pytest.raises(HookFailed):
+        world.start(B)
+    assert world.pending().tries == 1
+
+
+def test_a_hook_that_ends_after_the_deletion_writes_nothing(world: World) -> None:
+    world.put(A)
+
+    def delete_meanwhile(config: Mapping[str, str]) -> None:
+        world.configs.remove_connector("c", world.hooks.cleanup_for("c"))
+        world.configs.put_connector("c", B)
+
+    Told.behave = staticmethod(delete_meanwhile)
+    with pytest.raises(ConnectorGone):
+        world.start(A)
+    assert world.lifecycle() == Lifecycle()
+    assert [cleanup.config for cleanup in world.cleanups()] == [A]
+
+
+def test_a_removal_that_is_not_durable_yet_counts(world: World) -> None:
+    class SlowLog(MemoryLog):
+        def append(self, records: Any) -> Future[None]:
+            super().append(records)
+            return Future()
+
+    world.put(A)
+    assert world.configs.incarnation("c") is not None
+    slow = ConfigStore(SlowLog(world.log.records))
+    slow.start()
+    assert slow.incarnation("c") is not None
+    slow.remove_connector("c")
+    slow._log.append([LogRecord(b"connector-c", b'{"properties": {}}')])
+    assert slow.incarnation("c") is None
+
+
+def test_what_a_hook_raises_shows_no_secret(world: World) -> None:
+    config = {**A, "secret": "pass-phrase", "mark": "${env:PASSWORD}"}
+    world.put(config)
+    Told.behave = raise_text("cannot log in with {secret} and {mark}")
+    with pytest.raises(HookFailed) as failed:
+        world.start(config)
+    assert str(failed.value) == "penstock.api.errors.PluginError: cannot log in with [hidden] and [hidden]"
+    assert "Traceback" in failed.value.trace
+    assert "pass-phrase" not in failed.value.trace
+    assert "the-password" not in failed.value.trace
+    assert world.pending().error == str(failed.value)
+
+
+def test_a_hook_that_wants_to_end_the_process_has_just_failed(world: World) -> None:
+    world.put(A)
+    Told.behave = staticmethod(lambda config: sys.exit(3))
+    with pytest.raises(HookFailed, match="SystemExit: 3"):
+        world.start(A)
+
+
+def test_a_clean_up_of_a_class_that_is_not_installed_waits_for_it(world: World) -> None:
+    world.put(A, Lifecycle(A))
+    del world.classes["Source"]
+    cleanup = world.hooks.cleanup_for("c")
+    assert cleanup is not None
+    with pytest.raises(HookFailed, match="no Source"):
+        asyncio.run(world.hooks.clean_up(cleanup))
+    world.classes["Source"] = Told
+    asyncio.run(world.hooks.clean_up(cleanup))
+    assert Told.told == ["deleted a"]
+
+
+@pytest.mark.parametrize(("tries", "seconds"), [(0, 1), (1, 2), (2, 4), (5, 32), (5000, LONGEST_RETRY_SECONDS)])
+def test_clean_ups_back_off_and_never_tire(world: World, tries: int, seconds: float) -> None:
+    Told.behave = raise_text("down")
+    world.configs.put_cleanup(Cleanup("id", "c", A, 1, tries))
+
+    async def work(cleanups: Cleanups) -> None:
+        cleanups.look()
+        while not world.cleanups()[0].error:
+            await asyncio.sleep(0.01)
+
+    before = int(1000 * time.time())
+    world.run(work)
+    (cleanup,) = world.cleanups()
+    assert cleanup.tries == tries + 1
+    assert seconds * 1000 <= (cleanup.next_try or 0) - before < seconds * 1000 + 5000
+
+
+def test_a_clock_that_was_set_back_delays_a_clean_up_no_longer_than_the_longest_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    async def note(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr("penstock.runtime.cleanups.asyncio.sleep", note)
+    world.configs.put_cleanup(Cleanup("id", "c", A, 1, 3, "down", next_try=1 << 50))
+
+    async def work(cleanups: Cleanups) -> None:
+        cleanups.look()
+        await asyncio.wait_for(cleanups.tried("c"), 5)
+        while world.cleanups():
+            await asyncio.gather(*cleanups._running.values())
+
+    world.run(work)
+    assert slept == [LONGEST_RETRY_SECONDS]
+
+
+def test_a_clean_up_whose_end_cannot_be_written_is_repeated(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.runtime.cleanups.FIRST_RETRY_SECONDS", 0.01)
+    world.configs.put_cleanup(new_cleanup("c", A))
+    finish, full = world.configs.finish_cleanup, [True]
+
+    def sometimes(cleanup: str) -> Future[None]:
+        if not full.pop():
+            return finish(cleanup)
+        full.append(False)
+        failed: Future[None] = Future()
+        failed.set_exception(OSError("No space left on device"))
+        return failed
+
+    monkeypatch.setattr(world.configs, "finish_cleanup", sometimes)
+
+    async def work(cleanups: Cleanups) -> None:
+        cleanups.look()
+        while world.cleanups():
+            await asyncio.sleep(0.01)
+
+    world.run(work)
+    assert Told.told == ["deleted a", "deleted a"]
+    assert world.done == ["c"]
+
+
+def test_a_clean_up_that_is_given_up_is_not_begun_again(world: World) -> None:
+    Told.behave = raise_text("down")
+    world.configs.put_cleanup(new_cleanup("c", A))
+    (cleanup,) = world.cleanups()
+
+    async def work(cleanups: Cleanups) -> None:
+        cleanups.look()
+        while not world.cleanups()[0].tries:
+            await asyncio.sleep(0.01)
+        giving_up = asyncio.ensure_future(cleanups.give_up(cleanup.id))
+        cleanups.look()
+        given_up = await giving_up
+        assert given_up is not None
+        assert given_up.id == cleanup.id
+        assert await cleanups.give_up(cleanup.id) is None
+
+    world.run(work)
+    assert Told.told == ["deleted a"]
+    assert world.done == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("secret", "hunter22", "[hidden]"),
+        ("secret", "", ""),
+        ("secret", "${env:PASSWORD}", "${env:PASSWORD}"),
+        ("secret", "${env:USER}:hunter22:${env:X}", "[hidden]"),
+        ("http.headers.Authorization", "Bearer x", "[hidden]"),
+        ("x-api-key", "x", "[hidden]"),
+        ("database.password", "x", "[hidden]"),
+        ("mark", "plain", "plain"),
+    ],
+)
+def test_what_the_api_masks(world: World, key: str, value: str, shown: str) -> None:
+    assert masked({"connector.class": "Source", key: value}, world.plugin(A))[key] == shown
