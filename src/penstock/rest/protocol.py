@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from .answers import to_json
@@ -9,10 +11,11 @@ from .problems import ErrorMessage
 
 _MAX_HEADER_BYTES = 64 * 1024
 _LINGER_SECONDS = 2.0
+_HEADER_SECONDS = 30.0
 
 
 class RestProtocol(HttpToolsProtocol):
-    """Refuses a request whose line and headers grow beyond 64 KiB.
+    """Refuses a request whose line and headers grow beyond 64 KiB or take longer than 30 seconds.
 
     A refused connection is read for a moment longer: closing it with bytes unread would reset it, and the client
     would never see why.
@@ -23,6 +26,15 @@ class RestProtocol(HttpToolsProtocol):
     _refused = False
     _header_bytes = 0
     _fresh_bytes = 0
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_expecting()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._refused:
@@ -39,9 +51,11 @@ class RestProtocol(HttpToolsProtocol):
         self._between_messages = False
         self._in_headers = True
         self._header_bytes, self._fresh_bytes = self._fresh_bytes, 0
+        self._expect_headers()
 
     def on_headers_complete(self) -> None:
         self._in_headers = False
+        self._stop_expecting()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -50,6 +64,22 @@ class RestProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, "The request is not valid HTTP/1.1: its request line, headers or length cannot be read")
+
+    def _expect_headers(self) -> None:
+        if self._patience is None:
+            self._patience = self.loop.call_later(_HEADER_SECONDS, self._give_up)
+
+    def _stop_expecting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _give_up(self) -> None:
+        """Nobody may hold a connection by sending a request that never gets complete."""
+        if self._in_headers and not self._refused:
+            self._refuse(408, f"The request line and headers did not arrive within {_HEADER_SECONDS:g} seconds")
+        else:
+            self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:
         self._refused = True
