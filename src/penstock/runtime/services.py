@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import penstock
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
@@ -12,17 +13,18 @@ from penstock.storage.offset_store import OffsetStore
 from penstock.topics.interface import TopicHome
 
 from . import validation
-from .calls import UserCode
+from .calls import CallTimedOut, UserCode
 from .cleanups import Cleanups
 from .connector_config import ConnectorConfig, consumer_group, parse_connector_config
 from .hooks import Hooks
 from .plugins import PluginEntry, Plugins, UnknownPlugin
 from .providers import worker_references
 from .pump import PumpServices
-from .requests import TaskId, Validation
+from .requests import TaskId, TimedOut, Validation
 from .statuses import Statuses
 from .worker_config import WorkerConfig
 
+T = TypeVar("T")
 Raw = Mapping[str, str | None]
 
 
@@ -117,6 +119,13 @@ class Services:
         connector: Connector = self.connector_plugin(config).load()()
         connector.configure(self.resolve(config))
         return connector
+
+    async def user_code(self, what: str, function: Callable[[], T]) -> T:
+        """Call user code for a request; a call that hangs becomes ``TimedOut``."""
+        try:
+            return await asyncio.wrap_future(self.calls.run(what, self.call_seconds, function))
+        except CallTimedOut as late:
+            raise TimedOut(f"Request timed out. {late}") from late
 
     def alter_offsets(self, config: Raw, changes: Any) -> bool:
         """Ask the connector's own ``alter_offsets``. Runs user code."""

@@ -10,20 +10,17 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import penstock
-from penstock.api.errors import UnsupportedOperationError
 from penstock.storage.errors import PassingStorageError, StorageError
-from penstock.topics.interface import TopicPartition
 
 from . import offsets as offset_rules
-from .calls import CallTimedOut
 from .herder import Herder
 from .lifecycle_view import cleanup_info, lifecycle_info
 from .logging import Loggers
+from .offset_changes import OffsetChanges
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Declared, Plan
 from .provisioning.provisioner import Provisioner
 from .requests import (
-    BadRequest,
     CleanupInfo,
     Conflict,
     ConnectorInfo,
@@ -41,7 +38,6 @@ from .requests import (
     StoreUnavailable,
     TargetState,
     TaskId,
-    TimedOut,
     Validation,
 )
 from .restart import RestartPlan, plan_restart
@@ -64,8 +60,9 @@ class StandaloneHerder(Herder):
         self._services = services
         self._worker = worker
         self._loggers = loggers
+        self._offsets = OffsetChanges(services)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.provisioner = Provisioner(services, worker, self._lock, self._write_offsets)
+        self.provisioner = Provisioner(services, worker, self._lock, self._offsets.write)
         self.ready = False
 
     def connectors(self) -> Sequence[str]:
@@ -163,12 +160,14 @@ class StandaloneHerder(Herder):
         return self._services.plugins.listing(connectors_only)
 
     def plugin_config(self, plugin: str, version: str | None = None) -> Future[Sequence[Mapping[str, Any]]]:
+        services = self._services
         return self._submit(
-            lambda: self._user_code(f"config of {plugin}", lambda: self._services.plugin_config(plugin, version))
+            lambda: services.user_code(f"config of {plugin}", lambda: services.plugin_config(plugin, version))
         )
 
     def validate(self, plugin: str, config: Mapping[str, str | None]) -> Future[Validation]:
-        return self._submit(lambda: self._user_code("validate()", lambda: self._services.validate_for(plugin, config)))
+        services = self._services
+        return self._submit(lambda: services.user_code("validate()", lambda: services.validate_for(plugin, config)))
 
     def loggers(self) -> Mapping[str, LoggerLevel]:
         return self._loggers.all()
@@ -195,10 +194,16 @@ class StandaloneHerder(Herder):
         async with self._lock(request.name):
             if self._config(request.name) is not None:
                 raise Conflict(f"Connector {request.name} already exists")
+            before = self._offsets.read(request.name, config)
             if changes is not None:
                 await self._worker.settled(request.name)
-                await self._write_offsets(request.name, config, changes)
-            await self._wait(self._services.configs.put_connector(request.name, config, request.initial_state))
+                await self._offsets.write(request.name, config, changes)
+            try:
+                await self._wait(self._services.configs.put_connector(request.name, config, request.initial_state))
+            except Exception:
+                if changes is not None:
+                    await self._offsets.put_back(request.name, config, before)
+                raise
             self._worker.keep(request.name)
             return ConnectorInfo(request.name, config, [], self._services.connector_type(config))
 
@@ -238,7 +243,7 @@ class StandaloneHerder(Herder):
         await self._write_target(name, TargetState.STOPPED)
         await self._worker.settled(name)
         try:
-            await self._forget_offsets(name, config)
+            await self._offsets.forget(name, config)
         except Exception:
             await self._write_target(name, before)
             raise
@@ -296,21 +301,18 @@ class StandaloneHerder(Herder):
         await restarted
 
     async def _read_offsets(self, name: str) -> Sequence[OffsetEntry]:
-        config = self._require(name, f"Connector {name} not found")
-        if self._services.connector_type(config) == "sink":
-            return offset_rules.sink_entries(self._services.topics.positions(self._services.group(config)))
-        return [OffsetEntry(partition, offset) for partition, offset in self._services.offsets.all(name)]
+        return self._offsets.read(name, self._require(name, f"Connector {name} not found"))
 
     async def _alter(self, name: str, offsets: Sequence[OffsetEntry] | None) -> str:
         entries = offset_rules.require_entries(offsets)
         async with self._lock(name):
             config = await self._stopped(name)
-            return offset_rules.done_message("altered", await self._write_offsets(name, config, entries))
+            return offset_rules.done_message("altered", await self._offsets.write(name, config, entries))
 
     async def _reset(self, name: str) -> str:
         async with self._lock(name):
             config = await self._stopped(name)
-            return offset_rules.done_message("reset", await self._forget_offsets(name, config))
+            return offset_rules.done_message("reset", await self._offsets.forget(name, config))
 
     async def _stopped(self, name: str) -> Mapping[str, str | None]:
         """The checks of KIP-875, in its order, and the end of whatever was still stopping."""
@@ -319,47 +321,6 @@ class StandaloneHerder(Herder):
         offset_rules.require_stopped(name, snapshot.target_state(name), len(snapshot.task_configs(name)))
         await self._worker.settled(name)
         return config
-
-    async def _write_offsets(self, name: str, config: Mapping[str, str | None], entries: Sequence[OffsetEntry]) -> bool:
-        if self._services.connector_type(config) == "sink":
-            positions = offset_rules.sink_changes(name, entries)
-            checked = await self._ask_connector(name, config, positions)
-            await self._wait(self._services.topics.alter_positions(self._services.group(config), positions))
-        else:
-            changes = offset_rules.source_changes(entries)
-            checked = await self._ask_connector(name, config, changes)
-            await self._wait(self._services.offsets.put(name, changes))
-        return checked
-
-    async def _forget_offsets(self, name: str, config: Mapping[str, str | None]) -> bool:
-        if self._services.connector_type(config) == "sink":
-            group = self._services.group(config)
-            known: dict[TopicPartition, int | None] = dict.fromkeys(self._services.topics.positions(group))
-            checked = await self._ask_connector(name, config, known)
-            await self._wait(self._services.topics.delete_group(group))
-        else:
-            changes = [(partition, None) for partition, _ in self._services.offsets.all(name)]
-            checked = await self._ask_connector(name, config, changes)
-            if changes:
-                await self._wait(self._services.offsets.put(name, changes))
-        return checked
-
-    async def _ask_connector(self, name: str, config: Mapping[str, str | None], changes: Any) -> bool:
-        """The connector's own ``alter_offsets``: called before anything is written, may refuse."""
-        kind = self._services.connector_type(config)
-        try:
-            return bool(await self._user_code("alter_offsets()", lambda: self._services.alter_offsets(config, changes)))
-        except UnsupportedOperationError:
-            raise BadRequest(
-                f"Failed to modify offsets for connector {name} because it doesn't support external modification of "
-                "offsets"
-            ) from None
-        except TimedOut:
-            raise TimedOut(f"Timed out while calling the 'alterOffsets' method for {kind} connector {name}") from None
-        except RequestError:
-            raise
-        except Exception as error:
-            raise BadRequest(f"Failed to modify offsets for {kind} connector {name}: {error}") from error
 
     async def _give_up_cleanup(self, cleanup: str) -> None:
         if await self._services.cleanups.give_up(cleanup) is None:
@@ -370,14 +331,8 @@ class StandaloneHerder(Herder):
 
     async def _validated(self, config: Mapping[str, str | None]) -> Mapping[str, str | None]:
         """The config itself, if it is valid; ``BadRequest`` with every error otherwise."""
-        await self._user_code("validate()", lambda: self._services.check(config))
+        await self._services.user_code("validate()", lambda: self._services.check(config))
         return config
-
-    async def _user_code(self, what: str, function: Callable[[], T]) -> T:
-        try:
-            return await asyncio.wrap_future(self._services.calls.run(what, self._services.call_seconds, function))
-        except CallTimedOut as late:
-            raise TimedOut(f"Request timed out. {late}") from late
 
     def _config(self, name: str) -> Mapping[str, str | None] | None:
         return self._services.configs.snapshot().connector_config(name)
