@@ -17,9 +17,11 @@ from .logical import (
     TIMESTAMP,
     TIMESTAMP_NAME,
     decimal_schema,
+    from_millis,
+    time_from_millis,
     to_millis,
 )
-from .record import Field, Schema, SchemaType
+from .record import Field, FrozenKey, Schema, SchemaType
 
 MAX_DECIMAL_DIGITS = 38
 
@@ -84,6 +86,25 @@ def arrow_value(value: Any, schema: Schema) -> Any:
     if schema.type is SchemaType.MAP and schema.key_schema is not None and schema.value_schema is not None:
         keys, values = schema.key_schema, schema.value_schema
         return [(arrow_value(k, keys), arrow_value(v, values)) for k, v in value.items()]
+    return value
+
+
+def plain_value(value: Any, schema: Schema) -> Any:
+    """The value of a record for one that Arrow gave for :func:`arrow_type`: the reverse of :func:`arrow_value`."""
+    if value is None:
+        return None
+    if schema.name == TIME_NAME:
+        return time_from_millis(value) if isinstance(value, int) else value
+    if schema.name == TIMESTAMP_NAME:
+        return from_millis(to_millis(value))
+    if schema.type is SchemaType.STRUCT:
+        return {f.name: plain_value(value.get(f.name), f.schema) for f in schema.fields}
+    if schema.type is SchemaType.ARRAY and schema.value_schema is not None:
+        return [plain_value(item, schema.value_schema) for item in value]
+    if schema.type is SchemaType.MAP and schema.key_schema is not None and schema.value_schema is not None:
+        keys, values = schema.key_schema, schema.value_schema
+        pairs = value.items() if isinstance(value, dict) else value
+        return {FrozenKey.of(plain_value(k, keys)): plain_value(v, values) for k, v in pairs}
     return value
 
 

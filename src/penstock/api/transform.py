@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
+from .errors import PluginError
 from .plugin import Plugin
 from .record import Record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 
 class Transform(Plugin):
@@ -17,6 +23,39 @@ class Transform(Plugin):
 
         An exception makes it a record-level error: ``errors.tolerance`` and the dead letter queue decide.
         """
+
+
+class BatchTransform(Transform):
+    """Changes many records at a time, as rows of an Arrow table (see :mod:`penstock.api.rows`). Runs on executors."""
+
+    @abstractmethod
+    def apply_rows(self, rows: pa.Table) -> pa.Table:
+        """The changed rows. All have the same columns; how many come at once is not yours to choose.
+
+        Keep the column ``_row`` when rows are dropped, repeated or moved: it tells which record a row came from. When
+        it raises, the rows are given again in smaller tables, so that a bad record costs only itself. Tombstones
+        never come here; they pass.
+        """
+
+    def apply(self, record: Record) -> Record | None:
+        raise PluginError(f"{type(self).__name__} takes many records at once: call apply_rows()")
+
+
+class FrameTransform(Transform):
+    """Changes many records at a time with Spark itself, as rows of a DataFrame (columns as in ``BatchTransform``).
+
+    Runs in the driver; every batch of the task then costs a Spark job of its own.
+    """
+
+    @abstractmethod
+    def apply_frame(self, rows: DataFrame) -> DataFrame:
+        """The changed rows, lazily. Keep the column ``_row``: it tells which record a row came from.
+
+        May be called more than once for the same rows, with fewer of them, to find those that fail.
+        """
+
+    def apply(self, record: Record) -> Record | None:
+        raise PluginError(f"{type(self).__name__} works with Spark: call apply_frame()")
 
 
 class Predicate(Plugin):
