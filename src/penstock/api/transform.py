@@ -25,7 +25,7 @@ class Transform(Plugin):
         """
 
 
-class BatchTransform(Transform):
+class TableTransform(Transform):
     """Changes many records at a time, as rows of an Arrow table (see :mod:`penstock.api.rows`). Runs on executors."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class BatchTransform(Transform):
 
 
 class FrameTransform(Transform):
-    """Changes many records at a time with Spark itself, as rows of a DataFrame (columns as in ``BatchTransform``).
+    """Changes many records at a time with Spark itself, as rows of a DataFrame (columns as in ``TableTransform``).
 
     Runs in the driver; every batch of the task then costs a Spark job of its own.
     """
