@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .batch import Column
+from .batch import Column, Part
 from .plugin import Plugin
 from .record import Schema
 
@@ -42,6 +42,16 @@ class Converter(Plugin):
         Values and schemas must be the same as ``to_data`` gives for each of them.
         """
         return None
+
+    def decode_parts(self, topic: str, data: pa.Array) -> Sequence[Part]:
+        """As many values of a binary array as can be columns; what is in no part goes value by value.
+
+        Like ``decode``, for values that differ in schema or shape, or of which some are bad.
+        """
+        import numpy as np
+
+        column = self.decode(topic, data)
+        return [] if column is None else [Part(np.arange(len(data)), column)]
 
 
 class HeaderConverter(Plugin):

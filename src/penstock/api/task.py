@@ -185,6 +185,22 @@ class SinkTask(Task):
         """Like ``put``, with columns. The default hands the same records to ``put``."""
         return self.put(record for batch in batches for record in batch.records())
 
+    def put_mixed(self, items: Iterable[Record | Batch]) -> Mapping[str, Any] | None:
+        """Like ``put``, with columns where records fit into them and records where they do not, in order.
+
+        Implement it (and have ``put`` call it) for the fastest way that still takes any record. Values without a schema
+        come as structs whose names differ from batch to batch.
+        """
+        return self.put(self._one_by_one(items))
+
+    @staticmethod
+    def _one_by_one(items: Iterable[Record | Batch]) -> Iterator[Record]:
+        for item in items:
+            if isinstance(item, Batch):
+                yield from item.records()
+            else:
+                yield item
+
     def store(self, dataframe: DataFrame) -> None:
         """Write the records of a batch with Spark.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from .batch import Batch
 from .errors import PluginError
 from .plugin import Plugin
 from .record import Record
@@ -12,6 +13,17 @@ from .record import Record
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+
+class RowsDeclined(Exception):
+    """Raised by ``apply_batch``: the records where ``rows`` (booleans) is true must go one by one, the others need not.
+
+    The runtime calls again without them.
+    """
+
+    def __init__(self, rows: pa.Array) -> None:
+        super().__init__("some rows must go one by one")
+        self.rows = rows
 
 
 class Transform(Plugin):
@@ -23,6 +35,15 @@ class Transform(Plugin):
 
         An exception makes it a record-level error: ``errors.tolerance`` and the dead letter queue decide.
         """
+
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        """The same for many records at once, or ``None`` when they must go one by one (the default).
+
+        The outcome must be what ``apply`` gives for each record, in the same order; a batch without records drops
+        them all. Records for which ``apply`` raises must not come through: return ``None``, or raise
+        :class:`RowsDeclined`. An exception of another kind has the same effect as ``None``.
+        """
+        return None
 
 
 class TableTransform(Transform):
@@ -64,3 +85,10 @@ class Predicate(Plugin):
     @abstractmethod
     def test(self, record: Record) -> bool:
         """Whether the record matches. An exception is a record-level error of the transform."""
+
+    def test_batch(self, batch: Batch) -> bool | pa.Array | None:
+        """The same for many records: one answer for all, an Arrow array of booleans, or ``None`` (the default).
+
+        With ``None`` or an exception the records go one by one.
+        """
+        return None

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
+from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import DataError
 from penstock.api.record import Record, Schema
 
+from .columns import is_nothing, members_of
 from .field_path import SYNTAX_VERSION, FieldPath
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import ILLEGAL_ARGUMENT, REPLACE_NULL, SchemaCache, require_map, require_struct
@@ -37,6 +41,23 @@ class ExtractField(SidedTransform):
         struct = None if value is None else require_struct(schema, value, _PURPOSE)
         found = self._schemas.get(schema)
         return found, self._path.value_in_struct(schema, struct, self._with_default)
+
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        schema = column.schema
+        if len(self._path.steps) != 1:
+            return None
+        if is_nothing(column):
+            return column if schema is None else None
+        members = members_of(column)
+        if members is None:
+            return None
+        name = self._path.steps[0]
+        if schema is None:
+            return Column(members.get(name, pa.nulls(len(batch))))
+        found = self._schemas.get(schema)
+        if members[name].null_count and self._with_default and found.default_value is not None:
+            return None
+        return Column(members[name], found)
 
     def _field_schema(self, schema: Schema) -> Schema:
         field = self._path.field_in(schema)

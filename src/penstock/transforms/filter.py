@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.api.batch import Batch
 from penstock.api.record import Record
 from penstock.api.transform import Transform
 
@@ -13,3 +14,6 @@ class Filter(Transform):
 
     def apply(self, record: Record) -> Record | None:
         return None
+
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        return batch.slice(0, 0)

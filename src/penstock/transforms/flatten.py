@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
+from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import DataError
 from penstock.api.record import Field, Record, Schema, SchemaType
 
 from .cast_functions import inferred_type
+from .columns import Members, column_of, is_nothing, members_of
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import SchemaCache, null_in_required, rebuilt, require_map, require_struct, with_default
 
@@ -66,6 +70,26 @@ class Flatten(SidedTransform):
                 self._flatten_map(value, joined, target)
             else:
                 target[joined] = value
+
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        """Only maps: structs with a schema have too many rules about nulls and defaults."""
+        if is_nothing(column):
+            return column
+        members = members_of(column) if column.schema is None else None
+        flat: Members = {}
+        return column_of(flat) if members is not None and self._flatten_columns(members, "", flat) else None
+
+    def _flatten_columns(self, source: Members, prefix: str, target: Members) -> bool:
+        """Whether it could be done for all records."""
+        for name, array in source.items():
+            joined = self._join(prefix, name)
+            if not pa.types.is_struct(array.type):
+                target[joined] = array
+                continue
+            inner = members_of(Column(array))
+            if inner is None or not self._flatten_columns(inner, joined, target):
+                return False
+        return True
 
     def _plan(self, schema: Schema) -> _Plan:
         leaves: list[Field] = []

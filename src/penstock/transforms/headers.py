@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, non_null, one_of
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Field, Header, Record, Schema, get_field
@@ -46,6 +47,9 @@ class DropHeaders(Transform):
         kept = tuple(header for header in record.headers if header.key not in self._names)
         return record if len(kept) == len(record.headers) else with_headers(record, kept)
 
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        return batch.with_(headers=tuple(header for header in batch.headers if header.key not in self._names))
+
 
 class InsertHeader(Transform):
     """Puts a header with a fixed value on every record; the value's type is guessed from its text."""
@@ -69,6 +73,9 @@ class InsertHeader(Transform):
 
     def apply(self, record: Record) -> Record | None:
         return with_headers(record, (*record.headers, self._header))
+
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        return batch.with_(headers=(*batch.headers, self._header))
 
 
 class _MovePlan(NamedTuple):

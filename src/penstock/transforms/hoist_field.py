@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.record import Field, Record, Schema, SchemaType
 
+from .columns import column_of
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import SchemaCache, checked_fields, null_in_required
 
@@ -30,6 +32,14 @@ class HoistField(SidedTransform):
         if value is None and not schema.optional:
             raise null_in_required(wrapped.fields[0])
         return wrapped, {self._field: value}
+
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        schema = column.schema
+        if schema is None:
+            return column_of({self._field: column.array})
+        if column.array.null_count and not schema.optional:
+            return None
+        return column_of({self._field: column.array}, self._schemas.get(schema))
 
     def _wrapped(self, schema: Schema) -> Schema:
         return Schema(SchemaType.STRUCT, fields=checked_fields([Field(self._field, schema)]))

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.logical import TIMESTAMP, from_millis
 from penstock.api.record import INT32, INT64, STRING, Field, Int32, Record, Schema
 
+from .columns import Members, are_complete, column_of, is_nothing, members_of, same
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import REPLACE_NULL, SchemaCache, StructCopier, rebuilt, require_map, require_struct
 
 _PURPOSE = "field insertion"
+_FIRST_DATETIME, _LAST_DATETIME = -62_135_596_800_000, 253_402_300_799_999
+"""Milliseconds since 1970 from year 1 to 9999."""
+
 _SUFFIX = " End the name with ! for a required field; with ? or nothing the field is optional."
 
 
@@ -95,6 +103,45 @@ class InsertField(SidedTransform):
         if self._static is not None:
             target[self._static.name] = self._text
 
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        schema = column.schema
+        if is_nothing(column):
+            return column
+        members = members_of(column)
+        if members is None:
+            return None
+        if schema is not None:
+            if not are_complete(members, schema.fields, self._with_default):
+                return None
+            schema, _ = self._schemas.get(schema)
+        inserted = self._insert_columns(members, batch, typed=schema is not None)
+        return column_of(members, schema) if inserted else None
+
+    def _insert_columns(self, members: Members, batch: Batch, typed: bool) -> bool:
+        """Whether it could be done for all records."""
+        size = len(batch)
+        if self._topic is not None:
+            members[self._topic.name] = same(batch.topic, pa.string(), size)
+        for new, known, kind in (
+            (self._partition, batch.partition, pa.int32()),
+            (self._offset, batch.offset, pa.int64()),
+            (self._timestamp, batch.timestamp, pa.timestamp("ms", "UTC") if typed else pa.int64()),
+        ):
+            if new is None:
+                continue
+            missing = known is None or known.null_count == size
+            if missing and new is self._offset:
+                return False
+            if known is not None and not missing:
+                if known.null_count or (typed and new is self._timestamp and not _all_fit_datetime(known)):
+                    return False
+                members[new.name] = known.cast(pa.int64()).cast(kind)
+            elif typed:
+                members[new.name] = pa.nulls(size, kind)
+        if self._static is not None:
+            members[self._static.name] = same(self._text, pa.string(), size)
+        return True
+
     def _extended(self, schema: Schema) -> tuple[Schema, StructCopier]:
         candidates = (
             (self._topic, STRING),
@@ -105,6 +152,11 @@ class InsertField(SidedTransform):
         )
         added = [new.of(kind) for new, kind in candidates if new is not None]
         return rebuilt(schema, [*schema.fields, *added]), StructCopier(schema.fields, self._with_default)
+
+
+def _all_fit_datetime(millis: pa.Array) -> bool:
+    found = pc.min_max(millis).as_py()
+    return bool(found["min"] >= _FIRST_DATETIME and found["max"] <= _LAST_DATETIME)
 
 
 class InsertFieldKey(KeySide, InsertField):

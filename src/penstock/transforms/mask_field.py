@@ -6,12 +6,17 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, non_empty_string
 from penstock.api.errors import DataError
 from penstock.api.logical import from_millis
 from penstock.api.record import Float32, Int8, Int16, Int32, Record, Schema
 from penstock.api.text import java_class
 
+from .columns import Members, are_complete, column_of, members_of, same
 from .java.numbers import parse_big_decimal, to_double, to_float, to_integer
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import REPLACE_NULL, SchemaCache, StructCopier, non_empty_list, require_map, require_struct
@@ -41,6 +46,20 @@ _REPLACE: dict[str, Callable[[str], Any]] = {
     "java.math.BigDecimal": parse_big_decimal,
     "java.lang.String": str,
 }
+
+
+_SAMPLES: dict[pa.DataType, Any] = {
+    pa.string(): "",
+    pa.large_string(): "",
+    pa.bool_(): False,
+    pa.int64(): 0,
+    pa.int32(): Int32(0),
+    pa.int16(): Int16(0),
+    pa.int8(): Int8(0),
+    pa.float64(): 0.0,
+    pa.float32(): Float32(0.0),
+}
+"""A value of each Arrow type that a column of masks can have."""
 
 
 class _Masked(NamedTuple):
@@ -95,6 +114,34 @@ class MaskField(SidedTransform):
     def _plan(self, schema: Schema) -> tuple[StructCopier, tuple[_Masked, ...]]:
         masked = tuple(_Masked(f.name, f.schema, {}) for f in schema.fields if f.name in self._fields)
         return StructCopier(schema.fields, self._with_default), masked
+
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        members = members_of(column)
+        if members is None:
+            return None
+        masked = self._schemaless
+        if column.schema is not None:
+            _, masked = self._plans.get(column.schema)
+            if not are_complete(members, column.schema.fields, self._with_default):
+                return None
+        masks = all(self._mask_column(members, one, len(batch)) for one in masked)
+        return column_of(members, column.schema) if masks else None
+
+    def _mask_column(self, members: Members, masked: _Masked, size: int) -> bool:
+        """Whether it could be done for all records."""
+        name, schema, _ = masked
+        array = members.get(name)
+        if array is None or array.null_count == size:
+            members[name] = pa.nulls(size) if array is None else array
+            return True
+        sample = _SAMPLES.get(array.type)
+        if sample is None or (schema is not None and schema.name is not None):
+            return False
+        one: dict[str, Any] = {name: sample}
+        self._mask(one, (masked,))
+        values = same(one[name], array.type, size)
+        members[name] = pc.if_else(array.is_valid(), values, None) if array.null_count else values
+        return True
 
     def _mask(self, target: dict[str, Any], masked: tuple[_Masked, ...]) -> None:
         for name, schema, masks in masked:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, all_of, non_empty_string
 from penstock.api.record import Record
 from penstock.api.transform import Predicate
 
 from .java.regex import JavaPattern, valid_regex
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _CACHE_SIZE = 4096
 
@@ -35,6 +39,9 @@ class HasHeaderKey(Predicate):
         name = self._name
         return any(header.key == name for header in record.headers)
 
+    def test_batch(self, batch: Batch) -> bool:
+        return any(header.key == self._name for header in batch.headers)
+
 
 class RecordIsTombstone(Predicate):
     """True for records without a value."""
@@ -43,6 +50,12 @@ class RecordIsTombstone(Predicate):
 
     def test(self, record: Record) -> bool:
         return record.value is None
+
+    def test_batch(self, batch: Batch) -> bool | pa.Array:
+        values = batch.value.array
+        if values.null_count == 0 or values.null_count == len(values):
+            return bool(values.null_count)
+        return values.is_null()
 
 
 class TopicNameMatches(Predicate):
@@ -70,3 +83,6 @@ class TopicNameMatches(Predicate):
                 self._known.clear()
             known = self._known[record.topic] = self._pattern.matches(record.topic)
         return known
+
+    def test_batch(self, batch: Batch) -> bool:
+        return self._pattern.matches(batch.topic)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Field, Record, Schema
 from penstock.api.validation import validate_value
 
+from .columns import column_of, is_nothing, members_of
 from .java.hash_order import hash_map_order
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import REPLACE_NULL, SchemaCache, null_in_required, rebuilt, require_map, require_struct
@@ -81,6 +83,21 @@ class ReplaceField(SidedTransform):
         struct = require_struct(schema, value, _PURPOSE)
         plan = self._plans.get(schema)
         return plan.schema, _replace_struct(struct, plan.moves)
+
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        schema = column.schema
+        if is_nothing(column):
+            return column
+        members = members_of(column)
+        if members is None:
+            return None
+        if schema is None:
+            return column_of(self._replace_map(members))
+        plan = self._plans.get(schema)
+        for source, target, default, checked in plan.moves:
+            if checked or (members[source].null_count and (default is not None or not target.schema.optional)):
+                return None
+        return column_of({move.target.name: members[move.source] for move in plan.moves}, plan.schema)
 
     def _keeps(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)

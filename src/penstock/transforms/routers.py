@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import DataError
 from penstock.api.record import Record
@@ -54,6 +55,9 @@ class RegexRouter(Transform):
                 self._known.clear()
             self._known[record.topic] = topic
         return record if topic == record.topic else with_topic(record, topic)
+
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        return batch.with_(topic=self._route(batch.topic))
 
     def _route(self, topic: str) -> str:
         return self._pattern.replace_first(topic, self._replacement) if self._pattern.matches(topic) else topic

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Record, Schema
 
+from .columns import are_complete, is_nothing, members_of
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import REPLACE_NULL, SchemaCache, StructCopier, fields_of
 
@@ -38,6 +40,15 @@ class SetSchemaMetadata(SidedTransform):
             raise DataError("Schema required for [updating schema metadata]")
         renamed, copier = self._schemas.get(schema)
         return renamed, copier.copy(value) if isinstance(value, dict) else value
+
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        schema = column.schema
+        if schema is None:
+            return column if is_nothing(column) else None
+        members = members_of(column)
+        if members is None or not are_complete(members, schema.fields, self._with_default):
+            return None
+        return Column(column.array, self._schemas.get(schema)[0])
 
     def _renamed(self, schema: Schema) -> tuple[Schema, StructCopier]:
         fields = fields_of(schema)

@@ -6,6 +6,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from pyarrow import nulls
+
+from penstock.api.batch import Batch, Column
 from penstock.api.record import Header, Record, Schema
 from penstock.api.transform import Transform
 
@@ -79,6 +82,10 @@ class SidedTransform(Transform):
     def change(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         """The new schema and the new key or value. The same two objects leave the record as it is."""
 
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        """The same for the keys or values of a batch, or ``None`` when they must go one by one (the default)."""
+        return None
+
 
 class KeySide(SidedTransform):
     """Changes the key."""
@@ -91,6 +98,10 @@ class KeySide(SidedTransform):
             return record
         return with_key(record, schema, key)
 
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        key = self.change_column(Column(nulls(len(batch))) if batch.key is None else batch.key, batch)
+        return None if key is None else batch.with_(key=key)
+
 
 class ValueSide(SidedTransform):
     """Changes the value."""
@@ -102,3 +113,7 @@ class ValueSide(SidedTransform):
         if value is record.value and schema is record.value_schema:
             return record
         return with_value(record, schema, value)
+
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        value = self.change_column(batch.value, batch)
+        return None if value is None else batch.with_(value=value)

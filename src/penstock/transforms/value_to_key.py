@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
+from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import DataError
 from penstock.api.record import Field, Record, Schema, SchemaType
 from penstock.api.transform import Transform
 
+from .columns import are_complete, column_of, members_of
 from .sides import with_key
 from .structs import (
     REPLACE_NULL,
@@ -55,6 +59,19 @@ class ValueToKey(Transform):
         key = {name: struct.get(name) for name in self._fields}
         copier.complete(key)
         return with_key(record, key_schema, key)
+
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        schema = batch.value.schema
+        members = members_of(batch.value)
+        if members is None:
+            return None
+        nothing = pa.nulls(len(batch))
+        if schema is None:
+            return batch.with_(key=column_of({name: members.get(name, nothing) for name in self._fields}))
+        key_schema, _ = self._schemas.get(schema)
+        if not are_complete(members, key_schema.fields, self._with_default):
+            return None
+        return batch.with_(key=column_of({name: members[name] for name in self._fields}, key_schema))
 
     def _key_schema(self, schema: Schema) -> tuple[Schema, StructCopier]:
         fields: list[Field] = []

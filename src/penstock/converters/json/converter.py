@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from penstock.api.batch import Column
+from penstock.api.batch import Column, Part
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, Width, one_of_ignoring_case
 from penstock.api.errors import DataError
 from penstock.api.record import Schema
@@ -21,6 +21,8 @@ from .schemas import schema_from_node, schema_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from .shape_book import ShapeBook
 
 _UNREADABLE = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 _UNWRITABLE = "Converting Kafka Connect data to byte[] failed due to serialization error: "
@@ -109,6 +111,7 @@ class JsonConverter(ValueAndHeaderConverter):
         self._cache_size = max(parsed["schemas.cache.size"], 1)
         self._writers: dict[Schema, tuple[str, Write]] = {}
         self._readers: dict[bytes, tuple[Schema | None, Read]] = {}
+        self._shapes: ShapeBook | None = None
 
     def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if schema is None and value is None:
@@ -158,6 +161,23 @@ class JsonConverter(ValueAndHeaderConverter):
         schema, _ = self.to_data(topic, f'{prefix}""}}'.encode())
         strings = decode_strings(data, prefix, "}") if is_string_schema(schema) else None
         return None if strings is None else Column(strings, schema)
+
+    def decode_parts(self, topic: str, data: pa.Array) -> Sequence[Part]:
+        import numpy as np
+
+        if data.null_count == len(data):
+            from pyarrow import nulls
+
+            return [Part(np.arange(len(data)), Column(nulls(len(data))))]
+        if found := super().decode_parts(topic, data):
+            return found
+        if self._with_schemas:
+            return []
+        if self._shapes is None:
+            from .shape_book import ShapeBook
+
+            self._shapes = ShapeBook()
+        return self._shapes.read(data)
 
     def _writer(self, schema: Schema | None) -> tuple[str, Write]:
         if schema is None:
