@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.api.plugin import Plugin
 from penstock.api.record import Record
-from penstock.api.transform import Predicate, Transform
+from penstock.api.transform import FrameTransform, Predicate, TableTransform, Transform
 
 from .errors import ErrorHandler, Origin, Stage
 
@@ -26,6 +26,10 @@ class Link:
     predicate: Predicate | None = None
     negate: bool = False
 
+    def chooses(self, record: Record) -> bool:
+        """Whether the transform is for this record."""
+        return self.predicate is None or bool(self.predicate.test(record)) is not self.negate
+
     def apply(self, record: Record) -> Record | None:
         """The record after this link: changed, as it was when the predicate says so, or ``None`` when dropped."""
         if self.predicate is not None and bool(self.predicate.test(record)) is self.negate:
@@ -39,8 +43,15 @@ class Chain:
     def __init__(self, links: Sequence[Link]) -> None:
         self._steps = [(link, reported_name(link.transform)) for link in links]
 
+        self.links = tuple(links)
+
     def __len__(self) -> int:
         return len(self._steps)
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether some link takes many records at a time, so that ``apply`` cannot do it."""
+        return any(isinstance(link.transform, (TableTransform, FrameTransform)) for link in self.links)
 
     def apply(self, record: Record, errors: ErrorHandler, origin: Callable[[], Origin]) -> Record | None:
         """The record at the end of the chain, or ``None`` when a link dropped it.

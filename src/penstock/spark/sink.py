@@ -16,10 +16,12 @@ from penstock.api.converter import Converter
 from penstock.api.record import Header, Record, Schema
 from penstock.api.task import SinkContext, SinkTask
 
+from .batchwise import BatchwiseChain, Passing
 from .chain import reported_name
 from .copies import Copy, copy_of
 from .errors import SINK_TASK_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
 from .frame_files import gather, stores_frames
+from .parking import park, unpark
 from .splits import Receipt, SinkWork
 from .staging import Outbox, RawHeaders
 from .steps import Steps
@@ -28,6 +30,8 @@ from .timestamps import checked_timestamp, has_negative
 _ROWS_A_PIECE = 10_000
 
 Decoded = tuple[Schema | None, Any]
+Place = tuple[str, int | None, int | None]
+"""Topic, partition and offset of a record as it was read."""
 
 
 def run(work: SinkWork) -> Receipt:
@@ -90,9 +94,11 @@ class _Pump:
         self._errors = errors
         self._receipt = receipt
         self._pieces: list[_Piece] = []
-        self._moved: dict[tuple[str, int | None, int | None], tuple[str, int]] = {}
+        self._moved: dict[Place, tuple[str, int | None]] = {}
         self._steps = Steps("read", "convert", "transform", "put")
         self._header_name = reported_name(copy.header_converter)
+        takes_many = copy.chain.takes_many
+        self._many = BatchwiseChain(copy.chain, errors, self._origin_at) if takes_many else None
 
     def run(self) -> None:
         task: SinkTask = self._copy.task
@@ -100,6 +106,8 @@ class _Pump:
         task.context = SinkContext(spec.connector, spec.task, self._work.state, self._report)
         with self._steps.recorded(self._receipt):
             self._read()
+            if self._many is not None and self._park(self._many):
+                return
             if stores_frames(task):
                 self._receipt.state = gather(self._records(), spec)
             elif self._by_columns():
@@ -119,6 +127,44 @@ class _Pump:
                     self._receipt.bytes += rows.column("key").nbytes + rows.column("value").nbytes
                     first += len(rows)
         self._steps.next("read")
+
+    def _park(self, many: BatchwiseChain[Place]) -> bool:
+        """Whether the records now wait in front of a link that needs Spark."""
+        place = many.frame_link(self._first_link)
+        if place is None or not self._pieces:
+            return False
+        passing = [item for items in self._passing(many) for item in items]
+        self._receipt.parked = park(many, place, self._copy.chain.links[place], passing, self._work.spec)
+        self._receipt.filtered += many.dropped
+        self._steps.next("transform")
+        return True
+
+    @property
+    def _first_link(self) -> int:
+        resumed = self._work.resumed
+        return 0 if resumed is None else resumed.parked.place + 1
+
+    def _passing(self, many: BatchwiseChain[Place]) -> Iterator[list[Passing[Place]]]:
+        """The records at the end of the chain, or in front of the next link that needs Spark."""
+        resumed = self._work.resumed
+        if resumed is not None:
+            link = self._copy.chain.links[resumed.parked.place]
+            yield many.run(unpark(many, link, resumed), self._first_link)
+            return
+        for piece in self._small_pieces():
+            records = self._convert_rows(piece)
+            self._steps.next("convert")
+            yield many.run([Passing(r, (r.topic, r.partition, r.offset)) for r in records])
+            self._steps.next("transform")
+
+    def _records_of_many(self, many: BatchwiseChain[Place]) -> Iterator[Record]:
+        for passing in self._passing(many):
+            self._receipt.written += len(passing)
+            self._receipt.filtered += many.dropped
+            many.dropped = 0
+            for item in passing:
+                self._remember_move(item.before, item.record)
+                yield item.record
 
     def _by_columns(self) -> bool:
         """Whether every piece could be decoded as columns for a task that takes them."""
@@ -157,19 +203,26 @@ class _Pump:
 
     def _records(self) -> Iterator[Record]:
         """Every record that survives, in order. A piece is converted as a whole before its first record is put."""
+        if self._many is not None:
+            yield from self._records_of_many(self._many)
+            return
+        for piece in self._small_pieces():
+            records = self._convert_rows(piece)
+            self._receipt.written += len(records)
+            yield from records
+
+    def _small_pieces(self) -> Iterator[_Piece]:
         for piece in self._pieces:
             for start in range(0, len(piece.rows), _ROWS_A_PIECE):
                 rows = piece.rows.slice(start, _ROWS_A_PIECE)
                 self._steps.next("put")
-                records = self._convert_rows(_Piece(piece.topic, piece.partition, piece.start + start, rows))
-                self._receipt.written += len(records)
-                yield from records
+                yield _Piece(piece.topic, piece.partition, piece.start + start, rows)
 
     def _convert_rows(self, piece: _Piece) -> list[Record]:
         keys = self._cells(self._copy.key_converter, Stage.KEY_CONVERTER, piece, "key")
         values = self._cells(self._copy.value_converter, Stage.VALUE_CONVERTER, piece, "value")
         has_headers = piece.has_headers
-        chained = len(self._copy.chain) > 0
+        chained = len(self._copy.chain) > 0 and self._many is None
         records = []
         for row, timestamp in enumerate(piece.rows.column("timestamp").to_pylist()):
             origin = partial(piece.origin, row)
@@ -198,9 +251,13 @@ class _Pump:
         self._steps.next("convert")
         changed = self._copy.chain.apply(record, self._errors, origin)
         self._steps.next("transform")
-        if changed is not None and (changed.topic != record.topic or changed.partition != record.partition):
-            self._moved[(changed.topic, changed.partition, changed.offset)] = (record.topic, record.partition)
+        if changed is not None:
+            self._remember_move((record.topic, record.partition, record.offset), changed)
         return changed
+
+    def _remember_move(self, before: Place, changed: Record) -> None:
+        if (changed.topic, changed.partition) != before[:2]:
+            self._moved[(changed.topic, changed.partition, changed.offset)] = before[:2]
 
     def _cells(self, converter: Converter, stage: Stage, piece: _Piece, name: str) -> Callable[[int], Decoded]:
         """Looks up the converted key or value of a row: the whole column at once where that works."""
@@ -237,15 +294,21 @@ class _Pump:
 
     def _origin_of(self, record: Record) -> Origin:
         place = (record.topic, record.partition, record.offset)
-        topic, partition = self._moved.get(place, place[:2])
+        return self._find((*self._moved.get(place, place[:2]), record.offset)) or self._made_up(record)
+
+    def _origin_at(self, place: Place) -> Origin:
+        return self._find(place) or Origin(*place)
+
+    def _find(self, place: Place) -> Origin | None:
+        topic, partition, offset = place
         for piece in self._pieces:
             if (
                 (piece.topic, piece.partition) == (topic, partition)
-                and record.offset is not None
-                and 0 <= record.offset - piece.start < len(piece.rows)
+                and offset is not None
+                and 0 <= offset - piece.start < len(piece.rows)
             ):
-                return piece.origin(record.offset - piece.start)
-        return self._made_up(record)
+                return piece.origin(offset - piece.start)
+        return None
 
     def _made_up(self, record: Record) -> Origin:
         """For a record that the task made itself: its bytes come from the converters."""

@@ -16,15 +16,18 @@ from penstock.api.errors import DataError
 from penstock.api.record import Record, Schema
 from penstock.api.task import Progress
 
+from .batchwise import BatchwiseChain, Passing
 from .chain import reported_name
 from .copies import Copy, copy_of
 from .errors import SOURCE_WORKER_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
 from .frame_files import loads_frames, read_rows
+from .parking import park, unpark
 from .splits import Receipt, SourceWork
 from .staging import Outbox, RawHeaders
 from .steps import Steps
 from .timestamps import checked_timestamp, has_negative
 
+_RECORDS_AT_ONCE = 10_000
 _TOPIC_NAME = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
 
 
@@ -62,23 +65,51 @@ class _Pump:
         self._value_name = reported_name(copy.value_converter)
         self._header_name = reported_name(copy.header_converter)
         self._known_topics: set[str] = set()
+        takes_many = copy.chain.takes_many
+        self._many = BatchwiseChain(copy.chain, errors, self._origin) if takes_many else None
+        self._waiting: list[Passing[Record]] = []
 
     def run(self) -> None:
         with self._steps.recorded(self._receipt):
-            for item in self._items():
-                if isinstance(item, Progress):
-                    self._progress[repr(sorted(item.partition.items()))] = (item.partition, item.offset)
-                elif isinstance(item, Batch):
-                    self._receipt.read += len(item)
-                    if not self._take_columns(item):
-                        for record in item.records():
-                            self._take(record)
-                else:
-                    self._receipt.read += 1
-                    self._take(item)
+            if self._work.resumed is None:
+                self._read()
+            if self._many is not None:
+                self._finish_many(self._many)
             self._receipt.staged = self._outbox.stage(self._work.stager)
             self._receipt.progress = list(self._progress.values())
             self._steps.next("write")
+
+    def _read(self) -> None:
+        for item in self._items():
+            if isinstance(item, Progress):
+                self._progress[repr(sorted(item.partition.items()))] = (item.partition, item.offset)
+            elif isinstance(item, Batch):
+                self._receipt.read += len(item)
+                if not self._take_columns(item):
+                    for record in item.records():
+                        self._take(record)
+            else:
+                self._receipt.read += 1
+                self._take(item)
+
+    def _finish_many(self, many: BatchwiseChain[Record]) -> None:
+        """Take the records that wait for others to the end of the chain, or to the next link that needs Spark."""
+        first, passing, resumed = 0, self._waiting, self._work.resumed
+        if resumed is not None:
+            first = resumed.parked.place + 1
+            passing = unpark(many, self._copy.chain.links[resumed.parked.place], resumed)
+        self._waiting = []
+        left = many.run(passing, first)
+        self._receipt.filtered += many.dropped
+        many.dropped = 0
+        self._steps.next("transform")
+        place = many.frame_link(first)
+        if place is not None and left:
+            self._receipt.parked = park(many, place, self._copy.chain.links[place], left, self._work.spec)
+            return
+        for item in left:
+            self._current = item.before
+            self._keep(item.record)
 
     def _items(self) -> Iterator[Record | Batch | Progress]:
         task, split = self._copy.task, self._work.split
@@ -122,15 +153,30 @@ class _Pump:
 
     def _take(self, record: Record) -> None:
         """Transform, convert and keep one record, unless it is dropped or fails and is tolerated."""
+        if self._many is not None:
+            self._wait(record, self._many)
+            return
         self._current = record
-        try:
-            if self._chain is not None:
+        if self._chain is not None:
+            try:
                 changed = self._chain.apply(record, self._errors, self._current_origin)
-                self._steps.next("transform")
-                if changed is None:
-                    self._receipt.filtered += 1
-                    return
-                record = changed
+            except RecordSkipped:
+                return
+            self._steps.next("transform")
+            if changed is None:
+                self._receipt.filtered += 1
+                return
+            record = changed
+        self._keep(record)
+
+    def _wait(self, record: Record, many: BatchwiseChain[Record]) -> None:
+        self._waiting.append(Passing(record, record))
+        if len(self._waiting) >= _RECORDS_AT_ONCE and many.frame_link(0) is None:
+            self._finish_many(many)
+
+    def _keep(self, record: Record) -> None:
+        """Convert and keep one record that passed the chain."""
+        try:
             headers, key, value = self._convert(record)
             if record.topic not in self._known_topics and not self._is_legal(record.topic):
                 self._refuse_topic(record.topic)

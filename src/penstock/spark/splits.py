@@ -9,6 +9,8 @@ from typing import Any
 from penstock.api.task import Split
 from penstock.topics.interface import Range, RangeReader, Staged, Stager
 
+from .parked import Parked, Resumed
+
 
 @dataclass(frozen=True)
 class PluginRef:
@@ -65,13 +67,15 @@ class TaskSpec:
 class SourceWork:
     """Read one split of a source task and stage its records.
 
-    ``topic_partitions`` are the partition counts of existing topics; others get the spec's default.
+    ``topic_partitions`` are the partition counts of existing topics; others get the spec's default. ``resumed`` are its
+    records, read before, behind a link of the chain that needed Spark.
     """
 
     spec: TaskSpec
     split: Split
     stager: Stager
     topic_partitions: Mapping[str, int] = field(default_factory=dict)
+    resumed: Resumed | None = None
 
     def run(self) -> Receipt:
         """Called on an executor."""
@@ -82,7 +86,10 @@ class SourceWork:
 
 @dataclass(frozen=True)
 class SinkWork:
-    """Read ranges of topics, in order, and put them. ``state`` is what the task's last commit kept."""
+    """Read ranges of topics, in order, and put them. ``state`` is what the task's last commit kept.
+
+    ``resumed`` are its records, converted before, behind a link of the chain that needed Spark.
+    """
 
     spec: TaskSpec
     ranges: Sequence[Range]
@@ -90,6 +97,7 @@ class SinkWork:
     stager: Stager
     state: Mapping[str, Any] | None = None
     topic_partitions: Mapping[str, int] = field(default_factory=dict)
+    resumed: Resumed | None = None
 
     def run(self) -> Receipt:
         """Called on an executor."""
@@ -115,7 +123,8 @@ class Receipt:
 
     ``staged`` holds records for topics (sources), ``dead_letters`` failed records for the dead letter topic
     (sources and sinks), ``progress`` the (source partition, source offset) pairs the reader reported, ``state``
-    what the sink's ``put`` returned. ``seconds`` maps step names to time spent.
+    what the sink's ``put`` returned. ``seconds`` maps step names to time spent. ``parked`` are records that got as far
+    as a link that needs Spark: the split is not done before they went on.
     """
 
     read: int = 0
@@ -132,3 +141,25 @@ class Receipt:
     error_log: Sequence[str] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: Failure | None = None
+    parked: Parked | None = None
+
+    def followed_by(self, later: Receipt) -> Receipt:
+        """One receipt for a split whose records were parked: what became of them first and in the end."""
+        steps = self.seconds.keys() | later.seconds.keys()
+        return Receipt(
+            read=self.read,
+            written=later.written,
+            filtered=self.filtered + later.filtered,
+            bytes=later.bytes or self.bytes,
+            staged=[*self.staged, *later.staged],
+            dead_letters=[*self.dead_letters, *later.dead_letters],
+            progress=[*self.progress, *later.progress],
+            state=later.state,
+            skipped=self.skipped + later.skipped,
+            failed=self.failed + later.failed,
+            retries=self.retries + later.retries,
+            error_log=[*self.error_log, *later.error_log],
+            seconds={step: self.seconds.get(step, 0.0) + later.seconds.get(step, 0.0) for step in steps},
+            failure=later.failure,
+            parked=later.parked,
+        )
