@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -18,6 +17,7 @@ from penstock.api.record import Record
 
 from .splits import ErrorPolicy, Failure, TaskSpec
 from .staging import Outbox
+from .traces import format_trace
 
 _T = TypeVar("_T")
 
@@ -101,7 +101,7 @@ def headline(error: BaseException) -> str:
 
 def trace_of(error: BaseException) -> str:
     """The headline, then the Python traceback."""
-    return f"{headline(error)}\n{''.join(traceback.format_exception(error)).rstrip()}"
+    return f"{headline(error)}\n{format_trace(error).rstrip()}"
 
 
 def failure_of(error: Exception) -> Failure:
