@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 import httpx
 import pytest
 
-from tests.support.probes import SETTINGS, Probe, message
+from tests.support.probes import SETTINGS, Probe, message, wait_for_spark
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -43,8 +43,7 @@ def limited_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Penstoc
     """A worker with small limits on which records have moved already."""
     folder = tmp_path_factory.mktemp("limited")
     with PenstockProcess(folder / "worker", LIMITS) as worker:
-        warm = Probe(worker, folder).create_running({"count": "10"})
-        wait_until(warm.offsets, "Spark is up")
+        wait_for_spark(worker, folder)
         yield worker
 
 
@@ -387,8 +386,8 @@ def test_a_crowd_of_connectors_that_hang_at_once_leaves_the_rest_fast(probe: Mak
 
 def test_a_worker_full_of_hanging_connectors_stops_and_starts_within_its_limits(tmp_path: Path) -> None:
     with PenstockProcess(tmp_path / "worker", LIMITS) as worker:
+        wait_for_spark(worker, tmp_path)
         fine = Probe(worker, tmp_path).create_running({"count": "10"})
-        wait_until(fine.offsets, "records move")
         stuck = []
         for call in ("stop", "task.stop", "task.read", "on_deleted", "start", "task_configs", "task.plan"):
             stuck.append(hanging(Probe(worker, tmp_path), call))

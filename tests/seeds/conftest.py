@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.probes import SETTINGS, Probe
+from tests.support.probes import SETTINGS, Probe, wait_for_spark
 from tests.support.worker import PenstockProcess
 
 MakeProbe = Callable[..., Probe]
@@ -16,7 +16,9 @@ MakeProbe = Callable[..., Probe]
 @pytest.fixture(scope="module")
 def probe_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
     """A worker that knows the probe connectors, for all tests of a module."""
-    with PenstockProcess(tmp_path_factory.mktemp("worker"), SETTINGS) as process:
+    folder = tmp_path_factory.mktemp("worker")
+    with PenstockProcess(folder, SETTINGS) as process:
+        wait_for_spark(process, folder)
         yield process
 
 

@@ -186,7 +186,7 @@ def test_restart_of_a_connector_stops_and_starts_it_but_not_its_tasks(probe: Mak
     source = probe().create_running(tasks=2)
     answer = source.request("POST", "/restart")
     assert (answer.status_code, answer.content) == (204, b"")
-    assert source.states() == ["RUNNING"] * 3
+    source.wait("RUNNING", tasks=2)
     assert source.counts() == {"start": 2, "stop": 1, "task.start": 2, "task.stop": 0}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.seeds.conftest import MakeProbe
-from tests.support.probes import SETTINGS, Probe, message
+from tests.support.probes import SETTINGS, Probe, message, wait_for_spark
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -645,6 +645,7 @@ def survivors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pr
     """Connectors of a worker that was killed right after its last answer, and started again."""
     folder = tmp_path_factory.mktemp("killed")
     with PenstockProcess(folder / "worker", SETTINGS) as worker:
+        wait_for_spark(worker, folder)
         feeder = Probe(worker, folder).create_running({"count": "30"})
         made = {"source": Probe(worker, folder).create_running({"count": "30"}, tasks=1)}
         made["sink"] = Probe(worker, folder, "ProbeSink", feeder.topic).create_running()
@@ -657,6 +658,7 @@ def survivors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pr
         made["stopping"] = Probe(worker, folder).create_running({"slow": "stop,task.stop"})
         made["stopping"].ask("stop")
         worker.restart()
+        wait_for_spark(worker, folder)
         yield made
 
 

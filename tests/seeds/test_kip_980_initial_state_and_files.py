@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.seeds.conftest import MakeProbe
-from tests.support.probes import SETTINGS, Probe, message
+from tests.support.probes import SETTINGS, Probe, message, wait_for_spark
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -359,6 +359,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Files]:
     made = Files(worker, folder)
     worker.files = made.write()
     with worker:
+        wait_for_spark(worker, folder)
         yield made
 
 
@@ -406,6 +407,7 @@ def test_standalone_remembers_connectors_states_offsets_and_topics_and_a_file_gi
     assert worker.stop() == 0
 
     worker.start()
+    wait_for_spark(worker, files.folder)
     everyone = [files.flat, files.nested, files.stopped, files.properties, files.offsets, by_request]
     assert sorted(worker.http.get("/connectors").json()) == sorted(probe.name for probe in everyone)
     files.flat.wait("STOPPED", tasks=0)

@@ -21,6 +21,8 @@ SETTINGS = {
 }
 """Worker settings for probes: where they are, and text on topics."""
 
+SPARK_START_SECONDS = 180.0
+
 _numbers = itertools.count(1)
 
 
@@ -139,6 +141,13 @@ class Probe:
         """Wait until a probe sink has put so many records; all of them."""
         wait_until(lambda: len(self.out()) >= count, f"{self.name} has put {count} records")
         return self.out()
+
+
+def wait_for_spark(worker: PenstockProcess, folder: Path) -> None:
+    """Wait until records move, so that no test has to wait for the start of Spark."""
+    first = Probe(worker, folder).create({"count": "10"})
+    wait_until(first.offsets, "records move", SPARK_START_SECONDS)
+    first.request("DELETE")
 
 
 def states_in(status: dict[str, Any]) -> list[str]:
