@@ -1,4 +1,7 @@
-"""What the process ends with; the same numbers as Kafka Connect's scripts."""
+"""What the process ends with; up to 3 the same numbers as Kafka Connect's scripts.
+
+``REFUSED``: a worker could not be reached or did not do it; ``STALE``: a plan was out of date.
+"""
 
 from __future__ import annotations
 
@@ -6,4 +9,6 @@ OK = 0
 USAGE = 1
 START_UP = 2
 CONNECTOR_FILE = 3
+REFUSED = 4
+STALE = 5
 INTERRUPTED = 130

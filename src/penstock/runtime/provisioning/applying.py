@@ -95,7 +95,7 @@ class Applier:
     def _end(self, gone: Sequence[DeleteConnector]) -> None:
         for action in gone:
             action.release(self._tools)
-        self._keep(gone)
+            self._worker.remove(action.name)
         self._tools.services.cleanups.look()
 
     def _keep(self, actions: Sequence[Action]) -> None:

@@ -105,11 +105,14 @@ class PipelinePlanner:
 
 
 def plan_hash(desired: Desired, actual: Actual, changes: Sequence[Change]) -> str:
-    """Another one whenever the plan, what is wanted or what is differs. Where the files lie does not matter."""
+    """Another one whenever the plan, what is wanted or what is differs. Where the files lie does not matter.
+
+    Notes do not count: they tell of offsets and clean-ups, which move by themselves.
+    """
     names = {connector.name for connector in desired.connectors} | {change.name for change in changes}
     now = {name: _now(name, actual.snapshot) for name in names if name in actual.snapshot}
     topics = {name: [state.partitions, dict(state.settings)] for name, state in actual.topics.items()}
-    shown = [repr(replace(change, file="")) for change in changes if change.action != CLAIM]
+    shown = [repr(replace(change, file="", notes=())) for change in changes if change.action != CLAIM]
     text = canonical([_wanted(desired), now, topics, shown])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
 

@@ -1,0 +1,15 @@
+"""What commands that talk to a worker have in common. Imports nothing: it is read at every start."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+DEFAULT_URL = "http://localhost:8083"
+
+
+class Output(str, Enum):
+    """How an answer is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
