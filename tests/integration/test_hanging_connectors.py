@@ -28,7 +28,6 @@ LATE_SECONDS = 20.0
 LIMITS = {
     **SETTINGS,
     "connector.call.timeout.ms": str(int(LIMIT_SECONDS * 1000)),
-    "connector.validate.timeout.ms": str(int(LIMIT_SECONDS * 1000)),
     "lifecycle.hook.timeout.ms": str(int(LIMIT_SECONDS * 1000)),
     "task.shutdown.graceful.timeout.ms": str(int(STOP_SECONDS * 1000)),
 }
