@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from penstock.api.errors import RetriableError
 from penstock.api.task import Task
+from penstock.spark.remote_logging import log_again
 from penstock.spark.splits import Failure, Receipt, TaskSpec, Work
 from penstock.storage.errors import PassingStorageError
 from penstock.storage.offset_store import OffsetStore
@@ -20,6 +21,7 @@ from penstock.topics.interface import TopicHome
 
 from .calls import UserCode
 from .metrics import TaskMetrics
+from .parked_records import finish_parked
 from .planning import Planner
 from .requests import State, TaskId
 from .starts import Start
@@ -184,7 +186,11 @@ class Pump(ABC):
         return await self.unless_aborted(asyncio.wrap_future(future))
 
     async def dispatch(self, works: Sequence[Work]) -> list[Receipt]:
-        """Run works on Spark and wait for their receipts."""
+        """Run works on Spark and wait for their receipts. Records that wait for a Spark job get it and go on."""
+        return await finish_parked(self, works, await self.dispatch_once(works))
+
+    async def dispatch_once(self, works: Sequence[Work]) -> list[Receipt]:
+        """Run works on Spark, each as far as it gets."""
         loop = asyncio.get_running_loop()
         receipts: asyncio.Future[list[Receipt]] = loop.create_future()
 
@@ -203,6 +209,8 @@ class Pump(ABC):
             receipts.cancel()
             ticket.cancel()
             raise asyncio.CancelledError
+        for receipt in receipts.result():
+            log_again(receipt.log)
         return receipts.result()
 
     def drop(self, receipts: Sequence[Receipt]) -> None:

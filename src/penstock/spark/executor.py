@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from penstock.api.errors import RetriableError
 
+from .remote_logging import collected
 from .splits import Failure, Receipt
 from .wire import Address, Channel, call
 
@@ -113,10 +114,13 @@ def busy_seconds() -> float:
 
 def run_work(work: Runnable) -> Receipt:
     """One receipt, whatever happens: an exception that escapes the work becomes a failure."""
-    try:
-        return work.run()
-    except (Exception, SystemExit) as error:
-        return Receipt(failure=Failure(describe(error), retriable=isinstance(error, RetriableError)))
+    with collected() as lines:
+        try:
+            receipt = work.run()
+        except (Exception, SystemExit) as error:
+            receipt = Receipt(failure=Failure(describe(error), retriable=isinstance(error, RetriableError)))
+    receipt.log = lines
+    return receipt
 
 
 def describe(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from penstock.api.task import Split
 from penstock.topics.interface import Range, RangeReader, Staged, Stager
 
 from .parked import Parked, Resumed
+from .remote_logging import LogLine
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Receipt:
     ``staged`` holds records for topics (sources), ``dead_letters`` failed records for the dead letter topic
     (sources and sinks), ``progress`` the (source partition, source offset) pairs the reader reported, ``state``
     what the sink's ``put`` returned. ``seconds`` maps step names to time spent. ``parked`` are records that got as far
-    as a link that needs Spark: the split is not done before they went on.
+    as a link that needs Spark: the split is not done before they went on. ``log`` is what plugins logged.
     """
 
     read: int = 0
@@ -142,6 +143,7 @@ class Receipt:
     seconds: Mapping[str, float] = field(default_factory=dict)
     failure: Failure | None = None
     parked: Parked | None = None
+    log: Sequence[LogLine] = ()
 
     def followed_by(self, later: Receipt) -> Receipt:
         """One receipt for a split whose records were parked: what became of them first and in the end."""
@@ -162,4 +164,5 @@ class Receipt:
             seconds={step: self.seconds.get(step, 0.0) + later.seconds.get(step, 0.0) for step in steps},
             failure=later.failure,
             parked=later.parked,
+            log=[*self.log, *later.log],
         )
