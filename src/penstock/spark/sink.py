@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from penstock.api.batch import Batch, Column
-from penstock.api.converter import Converter
-from penstock.api.record import Header, Record, Schema
+from penstock.api.record import Record
 from penstock.api.task import SinkContext, SinkTask
 
 from .batchwise import BatchwiseChain, Passing
-from .chain import reported_name
+from .columns import ColumnChain, Passed, count_runs, interleaved, merged
 from .copies import Copy, copy_of
-from .errors import SINK_TASK_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
+from .errors import SINK_TASK_CLASS, ErrorHandler, Stage, failure_of
 from .frame_files import gather, stores_frames
+from .origins import Origins, Place
 from .parking import park, unpark
+from .pieces import Piece
+from .sink_rows import Converted, RowConverter
 from .splits import Receipt, SinkWork
-from .staging import Outbox, RawHeaders
+from .staging import Outbox
 from .steps import Steps
-from .timestamps import checked_timestamp, has_negative
 
-_ROWS_A_PIECE = 10_000
-
-Decoded = tuple[Schema | None, Any]
-Place = tuple[str, int | None, int | None]
-"""Topic, partition and offset of a record as it was read."""
+_MAX_RUNS = 200
+"""A piece that would fall apart into more batches is put as records."""
 
 
 def run(work: SinkWork) -> Receipt:
@@ -52,39 +46,6 @@ def run(work: SinkWork) -> Receipt:
     return receipt
 
 
-@dataclass(slots=True)
-class _Piece:
-    """Consecutive rows of one topic partition, and their columns if converters could decode them as such."""
-
-    topic: str
-    partition: int
-    start: int
-    rows: pa.RecordBatch
-    batch: Batch | None = None
-
-    def raw_headers(self, row: int) -> RawHeaders:
-        headers = self.rows.column("headers")[row].as_py()
-        return [(h["key"], h["value"]) for h in headers] if headers else ()
-
-    def origin(self, row: int) -> Origin:
-        """One row as it is in the topic."""
-        rows = self.rows
-        return Origin(
-            topic=self.topic,
-            partition=self.partition,
-            offset=self.start + row,
-            timestamp=rows.column("timestamp")[row].as_py(),
-            key=rows.column("key")[row].as_py(),
-            value=rows.column("value")[row].as_py(),
-            headers=self.raw_headers(row),
-        )
-
-    @property
-    def has_headers(self) -> bool:
-        column = self.rows.column("headers")
-        return column.null_count < len(column) and len(column.flatten()) > 0
-
-
 class _Pump:
     """Moves the records of some ranges."""
 
@@ -93,12 +54,16 @@ class _Pump:
         self._copy = copy
         self._errors = errors
         self._receipt = receipt
-        self._pieces: list[_Piece] = []
-        self._moved: dict[Place, tuple[str, int | None]] = {}
+        self._pieces: list[Piece] = []
+        self._batches: list[Batch] = []
+        self._dropped = 0
         self._steps = Steps("read", "convert", "transform", "put")
-        self._header_name = reported_name(copy.header_converter)
+        self._origins = Origins(copy, self._pieces)
         takes_many = copy.chain.takes_many
-        self._many = BatchwiseChain(copy.chain, errors, self._origin_at) if takes_many else None
+        self._many = BatchwiseChain(copy.chain, errors, self._origins.at) if takes_many else None
+        self._columns = ColumnChain(copy.chain)
+        chain = None if takes_many else copy.chain
+        self._rows = RowConverter(copy, chain, errors, self._origins, self._steps, receipt)
 
     def run(self) -> None:
         task: SinkTask = self._copy.task
@@ -110,8 +75,10 @@ class _Pump:
                 return
             if stores_frames(task):
                 self._receipt.state = gather(self._records(), spec)
+            elif self._columns.usable and type(task).put_mixed is not SinkTask.put_mixed:
+                self._receipt.state = task.put_mixed(self._mixed())
             elif self._by_columns():
-                self._receipt.state = task.put_batches(self._batches())
+                self._receipt.state = task.put_batches(self._prepared())
             elif type(task).put is SinkTask.put:
                 self._receipt.state = task.put_batches(_as_batches(self._records()))
             else:
@@ -122,7 +89,7 @@ class _Pump:
         for wanted in self._work.ranges:
             for first, table in self._work.reader.read(wanted):
                 for rows in table.to_batches():
-                    self._pieces.append(_Piece(wanted.topic, wanted.partition, first, rows))
+                    self._pieces.append(Piece(wanted.topic, wanted.partition, first, rows))
                     self._receipt.read += len(rows)
                     self._receipt.bytes += rows.column("key").nbytes + rows.column("value").nbytes
                     first += len(rows)
@@ -152,8 +119,7 @@ class _Pump:
             yield many.run(unpark(many, link, resumed), self._first_link)
             return
         for piece in self._small_pieces():
-            records = self._convert_rows(piece)
-            self._steps.next("convert")
+            records = self._rows.convert(piece).records
             yield many.run([Passing(r, (r.topic, r.partition, r.offset)) for r in records])
             self._steps.next("transform")
 
@@ -163,43 +129,52 @@ class _Pump:
             self._receipt.filtered += many.dropped
             many.dropped = 0
             for item in passing:
-                self._remember_move(item.before, item.record)
+                self._origins.move(item.before, item.record)
                 yield item.record
 
     def _by_columns(self) -> bool:
-        """Whether every piece could be decoded as columns for a task that takes them."""
-        if len(self._copy.chain) or type(self._copy.task).put_batches is SinkTask.put_batches:
+        """Whether every record could become columns, for a task that takes them; they then are in ``_batches``."""
+        if not self._columns.usable or type(self._copy.task).put_batches is SinkTask.put_batches:
             return False
         for piece in self._pieces:
-            piece.batch = self._decode_piece(piece)
-            if piece.batch is None:
+            passed = self._pass_columns(piece)
+            groups = merged(passed.groups)
+            if len(groups) > 1 or len(passed.rest(len(piece.rows))) or any(group.batch.headers for group in groups):
                 return False
-        self._steps.next("convert")
+            self._batches += [group.batch for group in groups]
+            self._dropped += passed.dropped_count
         return True
 
-    def _decode_piece(self, piece: _Piece) -> Batch | None:
-        rows = piece.rows
-        if piece.has_headers or has_negative(rows.column("timestamp")):
-            return None
-        value = _decode(self._copy.value_converter, piece.topic, rows.column("value"))
-        key = None if value is None else _decode(self._copy.key_converter, piece.topic, rows.column("key"))
-        if value is None or key is None:
-            return None
-        return Batch(
-            topic=piece.topic,
-            value=value,
-            key=key,
-            partition=pa.repeat(pa.scalar(piece.partition, pa.int32()), len(rows)),
-            timestamp=rows.column("timestamp"),
-            offset=pa.array(np.arange(piece.start, piece.start + len(rows), dtype=np.int64)),
-        )
+    def _prepared(self) -> Iterator[Batch]:
+        self._receipt.filtered += self._dropped
+        for batch in self._batches:
+            self._receipt.written += len(batch)
+            self._steps.next("put")
+            yield batch
 
-    def _batches(self) -> Iterator[Batch]:
-        for piece in self._pieces:
-            if piece.batch is not None and len(piece.batch):
-                self._receipt.written += len(piece.batch)
-                self._steps.next("put")
-                yield piece.batch
+    def _mixed(self) -> Iterator[Batch | Record]:
+        """Every record that survives, in order, as columns where it can be. Pieces as in ``_records``."""
+        for piece in self._small_pieces():
+            passed = self._pass_columns(piece)
+            groups = merged(passed.groups)
+            rest = passed.rest(len(piece.rows))
+            found = self._rows.convert(piece, rest) if len(rest) else Converted([], [])
+            if count_runs(groups, found.rows) > _MAX_RUNS:
+                found = found.joined([self._rows.convert(piece, group.rows) for group in groups])
+                groups = []
+            self._receipt.filtered += passed.dropped_count
+            self._receipt.written += sum(len(group.rows) for group in groups) + len(found.records)
+            yield from interleaved(groups, found.rows, found.records)
+
+    def _pass_columns(self, piece: Piece) -> Passed:
+        """What of a piece can be converted and transformed as columns."""
+        groups = piece.columns(self._copy)
+        self._steps.next("convert")
+        passed = self._columns.run(groups)
+        for group in passed.groups:
+            self._origins.move_batch(piece.topic, group.batch)
+        self._steps.next("transform")
+        return passed
 
     def _records(self) -> Iterator[Record]:
         """Every record that survives, in order. A piece is converted as a whole before its first record is put."""
@@ -207,132 +182,19 @@ class _Pump:
             yield from self._records_of_many(self._many)
             return
         for piece in self._small_pieces():
-            records = self._convert_rows(piece)
+            records = self._rows.convert(piece).records
             self._receipt.written += len(records)
             yield from records
 
-    def _small_pieces(self) -> Iterator[_Piece]:
+    def _small_pieces(self) -> Iterator[Piece]:
         for piece in self._pieces:
-            for start in range(0, len(piece.rows), _ROWS_A_PIECE):
-                rows = piece.rows.slice(start, _ROWS_A_PIECE)
+            for small in piece.small():
                 self._steps.next("put")
-                yield _Piece(piece.topic, piece.partition, piece.start + start, rows)
-
-    def _convert_rows(self, piece: _Piece) -> list[Record]:
-        keys = self._cells(self._copy.key_converter, Stage.KEY_CONVERTER, piece, "key")
-        values = self._cells(self._copy.value_converter, Stage.VALUE_CONVERTER, piece, "value")
-        has_headers = piece.has_headers
-        chained = len(self._copy.chain) > 0 and self._many is None
-        records = []
-        for row, timestamp in enumerate(piece.rows.column("timestamp").to_pylist()):
-            origin = partial(piece.origin, row)
-            try:
-                key_schema, key = keys(row)
-                value_schema, value = values(row)
-                headers = self._convert_headers(piece, row, origin) if has_headers else ()
-                offset = piece.start + row
-                if timestamp is not None and timestamp < 0:
-                    timestamp = checked_timestamp(timestamp)
-                record: Record | None = Record(
-                    value, key, piece.topic, piece.partition, value_schema, key_schema, headers, timestamp, offset
-                )
-                if chained:
-                    record = self._transform(record, origin)
-            except RecordSkipped:
-                continue
-            if record is None:
-                self._receipt.filtered += 1
-            else:
-                records.append(record)
-        self._steps.next("convert")
-        return records
-
-    def _transform(self, record: Any, origin: Callable[[], Origin]) -> Record | None:
-        self._steps.next("convert")
-        changed = self._copy.chain.apply(record, self._errors, origin)
-        self._steps.next("transform")
-        if changed is not None:
-            self._remember_move((record.topic, record.partition, record.offset), changed)
-        return changed
-
-    def _remember_move(self, before: Place, changed: Record) -> None:
-        if (changed.topic, changed.partition) != before[:2]:
-            self._moved[(changed.topic, changed.partition, changed.offset)] = before[:2]
-
-    def _cells(self, converter: Converter, stage: Stage, piece: _Piece, name: str) -> Callable[[int], Decoded]:
-        """Looks up the converted key or value of a row: the whole column at once where that works."""
-        column = _decode(converter, piece.topic, piece.rows.column(name))
-        if column is not None:
-            schema, values = column.schema, column.array.to_pylist()
-            return lambda row: (schema, values[row])
-        cells = piece.rows.column(name).to_pylist()
-        reported = reported_name(converter)
-
-        def convert(row: int) -> Decoded:
-            try:
-                return converter.to_data(piece.topic, cells[row])
-            except Exception as error:
-                again = partial(converter.to_data, piece.topic, cells[row])
-                return self._errors.recover(error, stage, reported, again, partial(piece.origin, row))
-
-        return convert
-
-    def _convert_headers(self, piece: _Piece, row: int, origin: Callable[[], Origin]) -> Sequence[Header]:
-        headers = []
-        for name, data in piece.raw_headers(row):
-            call = partial(self._copy.header_converter.to_header, piece.topic, name, data)
-            try:
-                schema, value = call()
-            except Exception as error:
-                schema, value = self._errors.recover(error, Stage.HEADER_CONVERTER, self._header_name, call, origin)
-            headers.append(Header(name, value, schema))
-        return headers
+                yield small
 
     def _report(self, record: Record, error: Exception) -> None:
         """What ``context.report`` does: the task could not put this record."""
-        self._errors.record_failed(error, Stage.TASK_PUT, SINK_TASK_CLASS, self._origin_of(record))
-
-    def _origin_of(self, record: Record) -> Origin:
-        place = (record.topic, record.partition, record.offset)
-        return self._find((*self._moved.get(place, place[:2]), record.offset)) or self._made_up(record)
-
-    def _origin_at(self, place: Place) -> Origin:
-        return self._find(place) or Origin(*place)
-
-    def _find(self, place: Place) -> Origin | None:
-        topic, partition, offset = place
-        for piece in self._pieces:
-            if (
-                (piece.topic, piece.partition) == (topic, partition)
-                and offset is not None
-                and 0 <= offset - piece.start < len(piece.rows)
-            ):
-                return piece.origin(offset - piece.start)
-        return None
-
-    def _made_up(self, record: Record) -> Origin:
-        """For a record that the task made itself: its bytes come from the converters."""
-        copy = self._copy
-        return Origin(
-            topic=record.topic,
-            partition=record.partition,
-            offset=record.offset,
-            timestamp=record.timestamp,
-            key=copy.key_converter.from_data(record.topic, record.key_schema, record.key),
-            value=copy.value_converter.from_data(record.topic, record.value_schema, record.value),
-            headers=[
-                (h.key, copy.header_converter.from_header(record.topic, h.key, h.schema, h.value))
-                for h in record.headers
-            ],
-        )
-
-
-def _decode(converter: Converter, topic: str, data: pa.Array) -> Column | None:
-    """The column; ``None`` also when a value fails, so that the row path finds out which one."""
-    try:
-        return converter.decode(topic, data)
-    except Exception:
-        return None
+        self._errors.record_failed(error, Stage.TASK_PUT, SINK_TASK_CLASS, self._origins.of(record))
 
 
 def _as_batches(records: Iterable[Record]) -> Iterator[Batch]:

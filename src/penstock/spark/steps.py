@@ -22,6 +22,11 @@ class Steps:
         self._seconds[name] += now - self._mark
         self._mark = now
 
+    def shift(self, step: str, other: str, seconds: float) -> None:
+        """Some of the time of a step belongs to another."""
+        self._seconds[step] -= seconds
+        self._seconds[other] += seconds
+
     def skip(self) -> None:
         """The time since the last reading belongs to no step."""
         self._mark = perf_counter()

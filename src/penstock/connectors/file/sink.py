@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from penstock.api import (
     Batch,
+    Column,
     Config,
     ConfigDef,
     ConfigKey,
@@ -25,12 +25,13 @@ from penstock.api import (
     SinkTask,
     Type,
 )
+from penstock.api.columns import java_texts
 from penstock.api.text import java_text
 
 from .appending import Block, append
 
 _RECORDS_A_WRITE = 10_000
-_TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+_BYTES_TYPES = (pa.binary(), pa.large_binary())
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -62,10 +63,10 @@ class FileStreamSinkTask(SinkTask):
             ) from error
 
     def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
-        return self._write(_lines_of_records(records))
+        return self.put_mixed(records)
 
-    def put_batches(self, batches: Iterable[Batch]) -> Mapping[str, Any] | None:
-        return self._write(_lines_of_batches(batches))
+    def put_mixed(self, items: Iterable[Record | Batch]) -> Mapping[str, Any] | None:
+        return self._write(_blocks(items))
 
     def _write(self, blocks: Iterator[Block]) -> Mapping[str, Any] | None:
         if not self._file:
@@ -116,26 +117,29 @@ class FileStreamSink(SinkConnector):
         return True
 
 
-def _lines_of_records(records: Iterable[Record]) -> Iterator[Block]:
-    remaining = iter(records)
-    while chunk := list(islice(remaining, _RECORDS_A_WRITE)):
-        lines = [_line(record.value, record.value_schema) for record in chunk]
+def _blocks(items: Iterable[Record | Batch]) -> Iterator[Block]:
+    lines: list[bytes] = []
+    for item in items:
+        if isinstance(item, Record):
+            lines.append(_line(item.value, item.value_schema))
+        if lines and (len(lines) == _RECORDS_A_WRITE or isinstance(item, Batch)):
+            yield b"\n".join([*lines, b""])
+            lines.clear()
+        if isinstance(item, Batch) and len(item):
+            yield from _lines_of_column(item.value)
+    if lines:
         yield b"\n".join([*lines, b""])
 
 
-def _lines_of_batches(batches: Iterable[Batch]) -> Iterator[Block]:
-    for batch in batches:
-        values = batch.value.array
-        if values.type in _TEXT_TYPES:
-            yield from _lines_of_texts(values)
-        else:
-            yield from _lines_of_records(batch.records())
+def _lines_of_column(column: Column) -> Iterator[Block]:
+    if column.array.type in _BYTES_TYPES:
+        yield from _lines_of_texts(column.array.fill_null(b"null"))
+    else:
+        yield from _lines_of_texts(java_texts(column))
 
 
 def _lines_of_texts(values: pa.Array) -> Iterator[Block]:
     values = values.cast(pa.large_binary())
-    if values.null_count:
-        values = values.fill_null(b"null")
     whole = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
     yield memoryview(pc.binary_join(whole, pa.scalar(b"\n", pa.large_binary()))[0].as_buffer())
     yield b"\n"
