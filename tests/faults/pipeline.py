@@ -136,11 +136,11 @@ class Pipeline:
     def bytes_out(self) -> int:
         return self.target.stat().st_size if self.target.exists() else 0
 
-    def wait_until_more_is_out(self, seconds: float = 60.0) -> None:
+    def wait_until_more_is_out(self, seconds: float = 120.0) -> None:
         """Records arrive that were not there when this was called."""
         before = bytes_before(self.feeder.lines)
         wait_until(lambda: self.bytes_out > before, "new lines come out", seconds)
 
-    def wait_until_all_is_out(self, seconds: float = 90.0) -> None:
+    def wait_until_all_is_out(self, seconds: float = 120.0) -> None:
         """Every line that was fed is in the output file; the feeder must have ended."""
         wait_until(lambda: self.bytes_out >= bytes_before(self.feeder.lines), "all lines are out", seconds)

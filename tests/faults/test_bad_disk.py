@@ -221,6 +221,7 @@ def refusal(worker: PenstockProcess, prepare: Callable[[], None] | None = None) 
     assert worker.wait_for_exit(30) == START_UP_FAILED
     said = worker.output.read_bytes()[position:].decode()
     assert "The worker could not start" in said
+    assert "Traceback" not in said
     return said
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.support.waiting import wait_until
@@ -115,22 +116,26 @@ def test_a_python_worker_that_dies_while_staging_only_delays(pipeline: Pipeline,
     assert_nothing_lost_or_twice(pipeline)
 
 
-def test_a_lost_python_worker_a_lost_daemon_and_a_lost_jvm_only_delay(pipeline: Pipeline) -> None:
+def test_lost_python_workers_a_lost_jvm_and_a_lost_daemon_only_delay(pipeline: Pipeline) -> None:
     worker = pipeline.worker
     worker.restart()
     pipeline.wait_until_more_is_out()
-    daemon = min(processes_of(worker.pid, "penstock.spark.daemon"), key=lambda process: process.create_time())
-    for child in daemon.children():
+    for child in python_daemon(worker.pid).children():
         child.kill()
-    pipeline.wait_until_more_is_out()
-    daemon.kill()
     pipeline.wait_until_more_is_out()
     for java in processes_of(worker.pid, "org.apache.spark.deploy.SparkSubmit"):
         java.kill()
+    wait_until(lambda: "starting Spark again" in worker.output.read_text(), "the loss of the JVM is seen")
+    pipeline.wait_until_more_is_out()
+    python_daemon(worker.pid).kill()
     pipeline.wait_until_more_is_out()
     pipeline.wait_sane()
-    assert "starting Spark again" in worker.output.read_text()
     assert_no_line_is_wrong(pipeline)
+
+
+def python_daemon(worker: int) -> psutil.Process:
+    """The process from which Spark forks its Python workers."""
+    return min(processes_of(worker, "penstock.spark.daemon"), key=lambda process: process.create_time())
 
 
 def test_after_it_all_every_line_is_in_the_topic_and_in_the_file_exactly_once(pipeline: Pipeline) -> None:

@@ -15,6 +15,7 @@ from penstock.runtime.assembly import StandaloneWorker
 from penstock.runtime.provisioning.provisioner import Applied
 from penstock.runtime.requests import CreateRequest
 from penstock.runtime.worker_config import WorkerConfig
+from penstock.storage.errors import StorageError
 
 from .console import StartUpConsole
 from .exit_codes import CONNECTOR_FILE, INTERRUPTED, OK, START_UP
@@ -65,6 +66,9 @@ def serve(
     except ConnectorFileFailed as error:
         console.error(str(error))
         code = CONNECTOR_FILE
+    except StorageError as error:
+        console.error(f"The worker could not start: {error}")
+        code = START_UP
     except Exception as error:
         log.exception("The worker could not start")
         console.error(f"The worker could not start: {error}")

@@ -140,7 +140,7 @@ class StandaloneWorker:
         while not self._stopping.is_set():
             try:
                 engine = start_spark(self._config.properties, self._config.data_dir)
-            except SparkStartError as error:
+            except (SparkStartError, OSError) as error:
                 log.error("Spark did not start again; the next try is in %g s. %s", seconds, error)
                 self._stopping.wait(seconds)
                 seconds = min(2 * seconds, LONGEST_SPARK_RETRY_SECONDS)
