@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import email.utils
 import logging
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -187,11 +189,13 @@ def _auth_headers(own: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _trusting(ca_file: str) -> Any:
-    import ssl
+@lru_cache(maxsize=8)
+def _trusting(ca_file: str) -> ssl.SSLContext:
+    """The authorities to trust; kept, since reading them takes longer than most requests."""
+    import httpx
 
     if not ca_file:
-        return True
+        return httpx.create_ssl_context()
     try:
         return ssl.create_default_context(cafile=ca_file)
     except OSError as error:
