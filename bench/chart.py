@@ -31,9 +31,7 @@ OURS, THEIRS, TEXT, FAINT = "#0b7a75", "#b8b8b8", "#222222", "#777777"
 def chart(ours: Findings, peer: Findings, peer_title: str) -> str:
     """Two bars for each chosen figure, drawn to its own scale: the longer one is the larger value."""
     pairs = [
-        (figure, theirs)
-        for key in CHOSEN
-        if (figure := ours.figures.get(key)) and (theirs := peer.figures.get(key))
+        (figure, theirs) for key in CHOSEN if (figure := ours.figures.get(key)) and (theirs := peer.figures.get(key))
     ]
     height = 60 + ROW * len(pairs)
     parts = [

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import urlsplit
 
+import uvloop
+
 _END_OF_HEAD = b"\r\n\r\n"
 
 
@@ -25,7 +27,7 @@ class Answers:
 
 def get_repeatedly(url: str, connections: int, seconds: float, pause: float = 0.0) -> Answers:
     """GET ``url`` on each connection, again when the answer is there and after ``pause``."""
-    return asyncio.run(_get_repeatedly(url, connections, seconds, pause))
+    return uvloop.run(_get_repeatedly(url, connections, seconds, pause))
 
 
 async def _get_repeatedly(url: str, connections: int, seconds: float, pause: float) -> Answers:

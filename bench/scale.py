@@ -10,8 +10,9 @@ class Scale:
     """Bytes, rounds and seconds of the steps. ``file_bytes`` is what a fast system moves in a few seconds."""
 
     file_bytes: int = 400_000_000
-    slow_file_bytes: int = 120_000_000
-    throughput_rounds: int = 3
+    slow_file_bytes: int = 200_000_000
+    throughput_rounds: int = 2
+    warm_up_seconds: float = 20.0
     latency_seconds: float = 15.0
     starts: int = 3
     control_rounds: int = 15
@@ -24,8 +25,9 @@ class Scale:
 FULL = Scale()
 QUICK = Scale(
     file_bytes=100_000_000,
-    slow_file_bytes=30_000_000,
+    slow_file_bytes=50_000_000,
     throughput_rounds=1,
+    warm_up_seconds=5.0,
     latency_seconds=4.0,
     starts=1,
     control_rounds=3,

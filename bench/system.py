@@ -57,6 +57,13 @@ class System(ABC):
 
         wait_for(answers, f"{self.name} answers", START_SECONDS, pause=0.01)
 
+    @abstractmethod
+    def has_read(self, connector: str, topic: str, lines: int, size: int) -> bool:
+        """Whether a file source has brought so many lines, of so many bytes in all, into its topic.
+
+        Asked many times a second, so it must cost the system next to nothing.
+        """
+
     @property
     def pids(self) -> Sequence[int]:
         """The processes that were started; what they started belongs to them."""

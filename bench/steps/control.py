@@ -28,6 +28,7 @@ TITLES = {
 }
 TARGET_MS = 200.0
 RUNNING = ("RUNNING", "RUNNING")
+LINE, LINES = "one line\n", 10
 
 
 def measure(run: Run) -> list[Figure]:
@@ -35,7 +36,7 @@ def measure(run: Run) -> list[Figure]:
         move_first_record(system)
         lines, quiet = system.folder / "100.txt", system.folder / "quiet.txt"
         write_numbered(lines, 100, run.scale.file_bytes)
-        quiet.write_text("one line\n" * 10)
+        quiet.write_text(LINE * LINES)
         _rounds(run, system, quiet, "warm", 1)
         idle = _rounds(run, system, quiet, "idle", run.scale.control_rounds)
         with full_speed(system, lines):
@@ -71,7 +72,7 @@ def _round(system: System, name: str, quiet: Path, times: Times) -> None:
         times[action].append(1000 * (time.perf_counter() - began))
 
     timed("create", lambda: api.create(name, file_source(quiet, name)), *RUNNING)
-    wait_for(lambda: api.position(name), f"{name} has read its file", 30.0)
+    wait_for(lambda: system.has_read(name, name, LINES, LINES * len(LINE)), f"{name} has read its file", 30.0)
     timed("pause", lambda: api.put(f"{path}/pause"), "PAUSED", "PAUSED")
     timed("resume", lambda: api.put(f"{path}/resume"), *RUNNING)
     timed("restart", lambda: _restart(system, name), *RUNNING)

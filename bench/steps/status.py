@@ -24,7 +24,8 @@ def measure(run: Run) -> list[Figure]:
         system.api.create("asked", file_source(quiet, "quiet"))
         system.api.wait_running("asked")
         url = f"{system.api.url}/connectors/asked/status"
-        get_repeatedly(url, CONNECTIONS, 1.0)
+        run.say("warm-up")
+        get_repeatedly(url, CONNECTIONS, seconds)
         run.say(f"{CONNECTIONS} connections while nothing else happens")
         idle = get_repeatedly(url, CONNECTIONS, seconds)
         with full_speed(system, lines):
