@@ -234,3 +234,15 @@ def test_loggers_are_set_here_or_everywhere(api: httpx.Client) -> None:
     assert api.put("/admin/loggers/a.b?scope=town", json={"level": "off"}).json() == ["a.b"]
     assert {"root"} <= set(api.get("/admin/loggers").json())
     assert error(api.put("/admin/loggers/a.b", json={"level": "LOUD"})) == (404, "invalid log level 'LOUD'.")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_new_connector_has_a_status_as_soon_as_it_is_there(
+    api: httpx.Client, config: dict[str, str], method: str
+) -> None:
+    for number in range(5):
+        name = f"new-{number}"
+        body = {"name": name, "config": config} if method == "POST" else config
+        path = "/connectors" if method == "POST" else f"/connectors/{name}/config"
+        assert api.request(method, path, json=body).status_code == 201
+        assert api.get(f"/connectors/{name}/status").status_code == 200

@@ -199,7 +199,7 @@ class StandaloneHerder(Herder):
                 await self._worker.settled(request.name)
                 await self._offsets.write(request.name, config, changes)
             try:
-                await self._wait(self._services.configs.put_connector(request.name, config, request.initial_state))
+                await self._write_new(request.name, config, request.initial_state)
             except Exception:
                 if changes is not None:
                     await self._offsets.put_back(request.name, config, before)
@@ -211,9 +211,23 @@ class StandaloneHerder(Herder):
         validated = await self._validated(config)
         async with self._lock(name):
             created = self._config(name) is None
-            await self._wait(self._services.configs.put_connector(name, validated, None))
+            if created:
+                await self._write_new(name, validated, None)
+            else:
+                await self._wait(self._services.configs.put_connector(name, validated, None))
             self._worker.keep(name)
             return created, self.connector_info(name)
+
+    async def _write_new(self, name: str, config: Mapping[str, str | None], state: TargetState | None) -> None:
+        """A new connector has a status when its creation is answered; both are written in one go."""
+        written = self._services.configs.put_connector(name, config, state)
+        shown = self._services.statuses.connector(name, State.UNASSIGNED)
+        try:
+            await self._wait(written)
+        except Exception:
+            self._services.statuses.forget(name)
+            raise
+        await self._wait(shown)
 
     async def _patch(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
         """Merged and validated while nobody waits; done again when the configuration changed meanwhile."""

@@ -74,6 +74,9 @@ class Statuses:
             if name not in known:
                 self._store.forget_connector(name)
                 continue
+            connector = self._store.connector(name)
+            if connector is not None and connector.state in (State.RUNNING, State.RESTARTING):
+                self.connector(name, State.UNASSIGNED)
             for number, status in self._store.tasks(name):
                 if status.state in (State.RUNNING, State.RESTARTING):
                     self.task(TaskId(name, number), State.UNASSIGNED)
