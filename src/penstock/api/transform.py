@@ -49,6 +49,9 @@ class Transform(Plugin):
 class TableTransform(Transform):
     """Changes many records at a time, as rows of an Arrow table (see :mod:`penstock.api.rows`). Runs on executors."""
 
+    takes_tables = True
+    """A subclass whose settings decide may set it to ``False`` on itself: then ``apply`` is called as for any other."""
+
     @abstractmethod
     def apply_rows(self, rows: pa.Table) -> pa.Table:
         """The changed rows. All have the same columns; how many come at once is not yours to choose.
@@ -69,11 +72,19 @@ class FrameTransform(Transform):
     """
 
     @abstractmethod
-    def apply_frame(self, rows: DataFrame) -> DataFrame:
+    def apply_frame(self, rows: DataFrame, inferred: bool) -> DataFrame:
         """The changed rows, lazily. Keep the column ``_row``: it tells which record a row came from.
 
-        May be called more than once for the same rows, with fewer of them, to find those that fail.
+        ``inferred`` rows are of values without a schema: a field that none of these records has is no column. May be
+        called more than once for the same rows, with fewer of them, to find those that fail.
         """
+
+    def failing(self, rows: DataFrame, inferred: bool) -> DataFrame | None:
+        """The rows, of which only ``_row`` matters, for which ``apply_frame`` fails; ``None`` when it cannot tell.
+
+        Called after a failure, and worth having: otherwise they are found by trying smaller and smaller parts.
+        """
+        return None
 
     def apply(self, record: Record) -> Record | None:
         raise PluginError(f"{type(self).__name__} works with Spark: call apply_frame()")

@@ -45,7 +45,7 @@ class BatchwiseChain(Generic[Before]):
         left = list(passing)
         single: list[Link] = []
         for link in self._links[start:end]:
-            if isinstance(link.transform, TableTransform):
+            if link.takes_tables and isinstance(link.transform, TableTransform):
                 left = self._one_by_one(Chain(single), left)
                 left = self._together(link, link.transform, left)
                 single = []
@@ -149,4 +149,3 @@ def halves(rows: Rows) -> list[Rows]:
         Rows(rows.table.slice(0, middle), rows.records, rows.numbers[:middle]),
         Rows(rows.table.slice(middle), rows.records, rows.numbers[middle:]),
     ]
-

@@ -26,6 +26,11 @@ class Link:
     predicate: Predicate | None = None
     negate: bool = False
 
+    @property
+    def takes_tables(self) -> bool:
+        """Whether the transform takes many records at a time as an Arrow table."""
+        return isinstance(self.transform, TableTransform) and self.transform.takes_tables
+
     def chooses(self, record: Record) -> bool:
         """Whether the transform is for this record."""
         return self.predicate is None or bool(self.predicate.test(record)) is not self.negate
@@ -51,7 +56,7 @@ class Chain:
     @property
     def takes_many(self) -> bool:
         """Whether some link takes many records at a time, so that ``apply`` cannot do it."""
-        return any(isinstance(link.transform, (TableTransform, FrameTransform)) for link in self.links)
+        return any(link.takes_tables or isinstance(link.transform, FrameTransform) for link in self.links)
 
     def apply(self, record: Record, errors: ErrorHandler, origin: Callable[[], Origin]) -> Record | None:
         """The record at the end of the chain, or ``None`` when a link dropped it.

@@ -23,7 +23,7 @@ from .splits import Receipt, TaskSpec
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["cancel", "discard", "loads_frames", "plan", "store", "stores_frames"]
+__all__ = ["cancel", "discard", "jobs_of", "loads_frames", "plan", "store", "stores_frames"]
 
 
 def plan(spark: SparkSession, task: SourceTask, offsets: SourceOffsets, spec: TaskSpec) -> Plan | None:
@@ -32,7 +32,7 @@ def plan(spark: SparkSession, task: SourceTask, offsets: SourceOffsets, spec: Ta
     Spark writes the task's DataFrame to files, each of which is a split. :func:`discard` the plan when its batch is
     committed or dropped. What ``task.load`` or Spark raises comes through.
     """
-    with _jobs_of(spark, spec):
+    with jobs_of(spark, spec):
         frame = task.load(spark, offsets)
         if frame is None:
             return None
@@ -61,7 +61,7 @@ def store(spark: SparkSession, task: SinkTask, spec: TaskSpec, receipts: Sequenc
     files = [path for receipt in receipts for path in (receipt.state or {}).get(FILES, ())]
     try:
         if files:
-            with _jobs_of(spark, spec):
+            with jobs_of(spark, spec):
                 uris = [Path(path).as_uri() for path in files]
                 task.store(spark.read.option("mergeSchema", "true").parquet(*uris))
     except Exception as error:
@@ -80,7 +80,7 @@ def cancel(spark: SparkSession, spec: TaskSpec) -> None:
 
 
 @contextlib.contextmanager
-def _jobs_of(spark: SparkSession, spec: TaskSpec) -> Iterator[None]:
+def jobs_of(spark: SparkSession, spec: TaskSpec) -> Iterator[None]:
     """Spark jobs started by this thread belong to the task: one group, one scheduler pool."""
     context = spark.sparkContext
     context.setJobGroup(_group(spec), f"{spec.connector}-{spec.task}", interruptOnCancel=True)

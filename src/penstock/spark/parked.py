@@ -13,11 +13,11 @@ ROW_BITS = 40
 
 @dataclass(frozen=True)
 class ParkedTable:
-    """Rows of one shape in a Parquet file."""
+    """Rows of one shape in a Parquet file. ``inferred``: of values without a schema."""
 
     path: str
     schema: pa.Schema
-    rows: int
+    inferred: bool
 
 
 @dataclass(frozen=True)

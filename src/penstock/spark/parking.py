@@ -34,9 +34,7 @@ class _Waiting:
     numbers: list[Sequence[int]]
 
 
-def park(
-    many: BatchwiseChain[Any], place: int, link: Link, passing: Sequence[Passing[Any]], spec: TaskSpec
-) -> Parked:
+def park(many: BatchwiseChain[Any], place: int, link: Link, passing: Sequence[Passing[Any]], spec: TaskSpec) -> Parked:
     """Write records down in front of a link. Those that cannot be rows fail at once."""
     chosen, left = many.choose(link, passing)
     tables, bad = to_rows([item.record for item in passing], chosen)
@@ -47,13 +45,13 @@ def park(
     with open(os.path.join(folder, _RECORDS), "wb") as file:
         waiting = _Waiting(passing, left, [rows.numbers for rows in tables])
         pickle.dump(waiting, file, protocol=pickle.HIGHEST_PROTOCOL)
-    return Parked(place, folder, [_written(folder, n, rows.table) for n, rows in enumerate(tables)])
+    return Parked(place, folder, [_written(folder, n, rows) for n, rows in enumerate(tables)])
 
 
-def _written(folder: str, number: int, table: pa.Table) -> ParkedTable:
+def _written(folder: str, number: int, rows: Rows) -> ParkedTable:
     path = os.path.join(folder, f"rows-{number}.parquet")
-    pq.write_table(table, path, compression="zstd")
-    return ParkedTable(path, table.schema, len(table))
+    pq.write_table(rows.table, path, compression="zstd")
+    return ParkedTable(path, rows.table.schema, inferred=rows.first.value_schema is None)
 
 
 def unpark(many: BatchwiseChain[Any], link: Link, resumed: Resumed) -> list[Passing[Any]]:
@@ -92,4 +90,3 @@ def _result(outcome: Outcome) -> pa.Table:
 
 def _error(fault: Fault) -> Exception:
     return DataError(fault.message, fault.exception)
-
