@@ -161,7 +161,7 @@ def test_hooks_get_the_configurations_that_the_plan_shows(files: Files, tmp_path
     probe.wait_hooks("on_created", "on_updated", "on_deleted")
     _, updated, gone = probe.calls()
     assert (updated["old"]["count"], updated["new"]["count"]) == ("1", "2")
-    assert gone["old"] == {key: value for key, value in deleted["before"].items()}
+    assert gone["old"] == deleted["before"]
 
 
 def test_secrets_are_hidden_in_keys_and_hooks(files: Files, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_key_given_twice_is_named_with_both_lines() -> None:
 
 @pytest.mark.parametrize(
     ("text", "line", "column"),
-    [("pipelines: [", 2, 1), ("a: b: c", 1, 5), ('{"a": 1,,}', 1, 9)],
+    [("pipelines: [", 1, 13), ("a: b: c", 1, 5), ('{"a": 1,,}', 1, 9)],
 )
 def test_a_mistake_in_the_syntax_has_its_place(text: str, line: int, column: int) -> None:
     documents, (problem,) = parse_documents(text, "p.yaml")

@@ -33,7 +33,7 @@ def apply_files(
         if plan.changes or agreed is not None:
             if agreed is None and not yes and not _asked():
                 return USAGE
-            plan = client.apply(agreed or plan.hash)
+            plan = client.apply(agreed or (None if yes else plan.hash))
     except Refused as error:
         tell_refusal(error)
         return STALE if error.status == CONFLICT else REFUSED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -58,7 +58,7 @@ def parse_documents(text: str, file: str) -> tuple[list[Document], list[Problem]
                 documents.append(Document(file, value, number, reader.places))
             number += 1
     except yaml.MarkedYAMLError as error:
-        return [], [_syntax(error, file)]
+        return [], [_syntax(error, file, text)]
     except (yaml.YAMLError, _TooLarge) as error:
         return [], [Problem(f"This is neither YAML nor JSON: {error}", file)]
     finally:
@@ -69,15 +69,16 @@ def parse_documents(text: str, file: str) -> tuple[list[Document], list[Problem]
     return documents, problems
 
 
-def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
-    mark = error.problem_mark or error.context_mark
+def _syntax(error: yaml.MarkedYAMLError, file: str, text: str) -> Problem:
     what = ", ".join(filter(None, (error.context, error.problem)))
-    return Problem(
-        f"This is neither YAML nor JSON: {what}.",
-        file,
-        line=None if mark is None else mark.line + 1,
-        column=None if mark is None else mark.column + 1,
-    )
+    problem = Problem(f"This is neither YAML nor JSON: {what}.", file)
+    mark = error.problem_mark or error.context_mark
+    if mark is None:
+        return problem
+    lines = text.splitlines() or [""]
+    if mark.line >= len(lines):
+        return replace(problem, line=len(lines), column=len(lines[-1]) + 1)
+    return replace(problem, line=mark.line + 1, column=mark.column + 1)
 
 
 class _TooLarge(Exception):

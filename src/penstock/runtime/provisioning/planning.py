@@ -14,7 +14,7 @@ from penstock.runtime.services import Services
 from penstock.storage.config_snapshot import ConfigSnapshot
 from penstock.storage.json_records import canonical
 
-from .actions import Action, CreateConnector, Facts, UpdateConnector
+from .actions import Action, Facts
 from .config_checks import check_connector
 from .desired import Desired, DesiredConnector
 from .diff import Actual, TopicState, diff
@@ -52,7 +52,7 @@ class PipelinePlanner:
         problems = [*desired.problems, *difference.problems]
         actions = list(difference.actions)
         if checked:
-            found = await self._check(actions)
+            found = await self._check(desired)
             spoiled = {problem.pipeline for problem in found if problem.is_error}
             actions = [action for action in actions if action.pipeline not in spoiled]
             problems += found
@@ -89,18 +89,21 @@ class PipelinePlanner:
             has_cleanups=lambda name: bool(snapshot.cleanups_of(name)),
         )
 
-    async def _check(self, actions: Sequence[Action]) -> list[Problem]:
-        """Whether the configurations that would be written are valid; those that stay were valid before."""
+    async def _check(self, desired: Desired) -> list[Problem]:
+        """Whether the configurations that are not there yet are valid, whatever else is wrong with their pipelines."""
         turn = asyncio.Semaphore(CHECKED_AT_ONCE)
 
         async def check(connector: DesiredConnector) -> list[Problem]:
             async with turn:
                 return await check_connector(connector, self._services)
 
-        changed = [action.wanted for action in actions if isinstance(action, CreateConnector | UpdateConnector)]
         snapshot = self._services.configs.snapshot()
-        written = [wanted for wanted in changed if snapshot.connector_config(wanted.name) != wanted.config]
-        found = await asyncio.gather(*(check(wanted) for wanted in written))
+        new = [
+            wanted
+            for wanted in desired.connectors
+            if "connector.class" in wanted.config and snapshot.connector_config(wanted.name) != wanted.config
+        ]
+        found = await asyncio.gather(*map(check, new))
         return [problem for problems in found for problem in problems]
 
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.runtime.pipeline_files import PipelineFiles, load_pipeline_files
@@ -72,18 +72,18 @@ class Provisioner:
         :class:`~.applying.ApplyFailed` when it had to be undone.
         """
         async with self._turn:
-            planned = await self._planner.plan(desired, adopt)
-            if planned.plan.hash is None:
-                raise BadRequest(f"The pipeline files have errors:\n{errors_text(planned.plan.problems)}")
-            if expected is not None and expected != planned.plan.hash:
-                raise Conflict(STALE.format(given=expected, now=planned.plan.hash))
-            async with self._locked(planned.touched):
-                fresh = await self._planner.plan(desired, adopt, checked=False)
-                if fresh.plan.hash != planned.plan.hash:
-                    raise Conflict(STALE.format(given=planned.plan.hash, now=fresh.plan.hash))
-                await self._applier.run(fresh.actions)
-                self._applier.release(fresh.actions)
-            return planned.plan
+            while True:
+                planned = await self._planner.plan(desired, adopt)
+                if planned.plan.hash is None:
+                    raise BadRequest(f"The pipeline files have errors:\n{errors_text(planned.plan.problems)}")
+                async with self._locked(planned.touched):
+                    fresh = await self._planner.plan(desired, adopt, checked=False)
+                    if expected is not None and expected != fresh.plan.hash:
+                        raise Conflict(STALE.format(given=expected, now=fresh.plan.hash))
+                    if set(fresh.touched) <= set(planned.touched):
+                        await self._applier.run(fresh.actions)
+                        self._applier.release(fresh.actions)
+                        return replace(fresh.plan, problems=planned.plan.problems)
 
     def declared(self) -> Declared:
         """What files have declared, and what is wrong with the worker's own."""
