@@ -30,8 +30,8 @@ def is_plain_string(column: Column) -> bool:
     return is_text and (column.schema is None or is_string_schema(column.schema))
 
 
-def encode_strings(array: pa.Array, prefix: str, suffix: str, nulls: str | None) -> pa.Array:
-    """Each string quoted, between prefix and suffix; ``nulls`` is written for null, which otherwise stays null."""
+def quoted(array: pa.Array, prefix: str = "", suffix: str = "") -> pa.Array:
+    """Each string as a JSON string, between prefix and suffix; null stays null."""
     text_type = array.type
     content = _content(array)
     escaped = array
@@ -45,9 +45,22 @@ def encode_strings(array: pa.Array, prefix: str, suffix: str, nulls: str | None)
         odd = pc.fill_null(pc.match_substring_regex(array, _ESCAPED_ALONE), False)
         one_by_one = [f"{prefix}{quote(text)}{suffix}" for text in array.filter(odd).to_pylist()]
         joined = pc.replace_with_mask(joined, odd, pa.array(one_by_one, text_type))
-    if nulls is not None:
-        joined = joined.fill_null(nulls)
-    return joined.cast(pa.large_binary() if pa.types.is_large_string(text_type) else pa.binary())
+    return joined
+
+
+def wrapped(texts: pa.Array, prefix: str, suffix: str) -> pa.Array:
+    """Each text between prefix and suffix."""
+    if not prefix and not suffix:
+        return texts
+    before, after, nothing = (pa.scalar(text, texts.type) for text in (prefix, suffix, ""))
+    return pc.binary_join_element_wise(before, texts, after, nothing)
+
+
+def as_bytes(texts: pa.Array, tombstones: pa.Array | None) -> pa.Array:
+    """Texts as a binary array; null where ``tombstones`` is."""
+    if tombstones is not None and tombstones.null_count:
+        texts = pc.if_else(tombstones.is_valid(), texts, None)
+    return texts.cast(pa.large_binary() if pa.types.is_large_string(texts.type) else pa.binary())
 
 
 def decode_strings(data: pa.Array, prefix: str, suffix: str) -> pa.Array | None:

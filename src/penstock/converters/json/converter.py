@@ -139,15 +139,16 @@ class JsonConverter(ValueAndHeaderConverter):
                 return self._read(data)
 
     def encode(self, topic: str, column: Column) -> pa.Array | None:
-        from .columns import encode_strings, is_plain_string
+        from .column_writer import json_texts
+        from .columns import as_bytes, is_plain_string, quoted, wrapped
 
-        if not is_plain_string(column):
-            return None
-        nulls: str | None = None
-        if column.array.null_count and column.schema is not None:
-            nulls = (self.from_data(topic, column.schema, None) or b"").decode()
-        prefix = self._writer(column.schema)[0] if self._with_schemas else ""
-        return encode_strings(column.array, prefix, "}" if prefix else "", nulls)
+        array, schema = column.array, column.schema
+        prefix, suffix = (self._writer(schema)[0], "}") if self._with_schemas else ("", "")
+        if is_plain_string(column) and not (array.null_count and schema is not None):
+            texts = quoted(array, prefix, suffix)
+        else:
+            texts = wrapped(json_texts(array, schema, self._style), prefix, suffix)
+        return as_bytes(texts, array if schema is None else None)
 
     def decode(self, topic: str, data: pa.Array) -> Column | None:
         from .columns import decode_strings, is_string_schema, string_prefix
