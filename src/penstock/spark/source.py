@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.api.batch import Batch, Column
 from penstock.api.converter import Converter
@@ -18,12 +20,13 @@ from penstock.api.task import Progress
 
 from .batchwise import BatchwiseChain, Passing
 from .chain import reported_name
+from .columns import ColumnChain, Group, Passed, Rows, keeps_pace
 from .copies import Copy, copy_of
 from .errors import SOURCE_WORKER_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
 from .frame_files import loads_frames, read_rows
 from .parking import park, unpark
 from .splits import Receipt, SourceWork
-from .staging import Outbox, RawHeaders
+from .staging import Outbox, RawHeaders, RawRecord, staged_table, table_of
 from .steps import Steps
 from .timestamps import checked_timestamp, has_negative
 
@@ -68,6 +71,8 @@ class _Pump:
         takes_many = copy.chain.takes_many
         self._many = BatchwiseChain(copy.chain, errors, self._origin) if takes_many else None
         self._waiting: list[Passing[Record]] = []
+        self._columns = ColumnChain(copy.chain)
+        self._by_columns = self._columns.usable and keeps_pace(copy.value_converter, "from_data", "encode")
 
     def run(self) -> None:
         with self._steps.recorded(self._receipt):
@@ -85,12 +90,10 @@ class _Pump:
                 self._progress[repr(sorted(item.partition.items()))] = (item.partition, item.offset)
             elif isinstance(item, Batch):
                 self._receipt.read += len(item)
-                if not self._take_columns(item):
-                    for record in item.records():
-                        self._take(record)
+                self._take_batch(item)
             else:
                 self._receipt.read += 1
-                self._take(item)
+                self._add(self._take(item))
 
     def _finish_many(self, many: BatchwiseChain[Record]) -> None:
         """Take the records that wait for others to the end of the chain, or to the next link that needs Spark."""
@@ -109,7 +112,7 @@ class _Pump:
             return
         for item in left:
             self._current = item.before
-            self._keep(item.record)
+            self._add(self._keep(item.record))
 
     def _items(self) -> Iterator[Record | Batch | Progress]:
         task, split = self._copy.task, self._work.split
@@ -124,23 +127,63 @@ class _Pump:
                 self._steps.next("read")
             yield item
 
-    def _take_columns(self, batch: Batch) -> bool:
-        """Convert and keep a batch without making an object a record; ``False`` when that is not possible."""
-        if self._chain is not None or not self._is_legal(batch.topic) or has_negative(batch.timestamp):
-            return False
+    def _take_batch(self, batch: Batch) -> None:
+        """Transform, convert and keep a batch, as columns as far as they go."""
+        if not self._by_columns:
+            for record in batch.records():
+                self._add(self._take(record))
+            return
+        for start in range(0, len(batch), _RECORDS_AT_ONCE):
+            self._take_columns(batch.slice(start, _RECORDS_AT_ONCE))
+
+    def _take_columns(self, batch: Batch) -> None:
+        passed = self._columns.run([Group(np.arange(len(batch)), batch)])
+        self._steps.next("transform")
+        tables: dict[str, list[tuple[Rows, pa.Table]]] = {}
+        encoded = [(group, table) for group in passed.groups if (table := self._encode(group.batch)) is not None]
+        for group, table in encoded:
+            tables.setdefault(group.batch.topic, []).append((group.rows, table))
+            self._receipt.written += len(group.rows)
+        self._receipt.filtered += passed.dropped_count
+        self._steps.next("convert")
+        rest = Passed([group for group, _ in encoded], passed.dropped).rest(len(batch))
+        for topic, found in self._take_rows(batch, rest).items():
+            numbers = np.array([number for number, _ in found])
+            tables.setdefault(topic, []).append((numbers, table_of(record for _, record in found)))
+        for topic, parts in tables.items():
+            self._outbox.add_tables(topic, parts)
+
+    def _take_rows(self, batch: Batch, rows: Rows) -> dict[str, list[tuple[int, RawRecord]]]:
+        """What of some rows of a batch is left when they go one by one, by topic."""
+        found: dict[str, list[tuple[int, RawRecord]]] = {}
+        if len(rows):
+            for number, record in zip(rows.tolist(), batch.take(pa.array(rows)).records(), strict=True):
+                raw = self._take(record)
+                if raw is not None:
+                    found.setdefault(raw.topic, []).append((number, raw))
+        return found
+
+    def _encode(self, batch: Batch) -> pa.Table | None:
+        """A batch in bytes; ``None`` when that is not possible, or not for all of it."""
+        if not self._is_legal(batch.topic) or has_negative(batch.timestamp):
+            return None
         value = _encode(self._copy.value_converter, batch.topic, batch.value)
-        if value is None:
-            return False
-        key = self._encode_key(batch)
-        if key is None:
-            return False
+        key = None if value is None else self._encode_key(batch)
+        headers = self._encode_headers(batch)
+        if value is None or key is None or headers is None:
+            return None
         now = pa.scalar(_now(), pa.int64())
         timestamp = pa.repeat(now, len(batch)) if batch.timestamp is None else batch.timestamp.fill_null(now)
-        self._outbox.add_columns(batch.topic, key, value, timestamp, batch.partition)
-        self._receipt.written += len(batch)
-        self._receipt.bytes += value.nbytes + key.nbytes
-        self._steps.next("convert")
-        return True
+        for column in (key, value):
+            self._receipt.bytes += pc.sum(pc.binary_length(column), min_count=0).as_py()
+        return staged_table(key, value, timestamp, batch.partition, headers)
+
+    def _encode_headers(self, batch: Batch) -> RawHeaders | None:
+        convert = self._copy.header_converter.from_header
+        try:
+            return [(name, convert(batch.topic, name, schema, value)) for name, value, schema in batch.headers]
+        except Exception:
+            return None
 
     def _encode_key(self, batch: Batch) -> pa.Array | None:
         if batch.key is not None:
@@ -151,47 +194,51 @@ class _Pump:
             return None
         return pa.repeat(pa.scalar(nothing, pa.binary()), len(batch))
 
-    def _take(self, record: Record) -> None:
-        """Transform, convert and keep one record, unless it is dropped or fails and is tolerated."""
+    def _take(self, record: Record) -> RawRecord | None:
+        """Transform and convert one record, unless it is dropped, fails and is tolerated, or waits for others."""
         if self._many is not None:
             self._wait(record, self._many)
-            return
+            return None
         self._current = record
         if self._chain is not None:
             try:
                 changed = self._chain.apply(record, self._errors, self._current_origin)
             except RecordSkipped:
-                return
+                return None
             self._steps.next("transform")
             if changed is None:
                 self._receipt.filtered += 1
-                return
+                return None
             record = changed
-        self._keep(record)
+        return self._keep(record)
 
     def _wait(self, record: Record, many: BatchwiseChain[Record]) -> None:
         self._waiting.append(Passing(record, record))
         if len(self._waiting) >= _RECORDS_AT_ONCE and many.frame_link(0) is None:
             self._finish_many(many)
 
-    def _keep(self, record: Record) -> None:
-        """Convert and keep one record that passed the chain."""
+    def _keep(self, record: Record) -> RawRecord | None:
+        """Convert one record that passed the chain."""
         try:
             headers, key, value = self._convert(record)
             if record.topic not in self._known_topics and not self._is_legal(record.topic):
                 self._refuse_topic(record.topic)
         except RecordSkipped:
-            return
+            return None
         timestamp = record.timestamp
         if timestamp is not None and timestamp < 0:
             timestamp = checked_timestamp(timestamp)
         if timestamp is None:
             timestamp = _now()
-        self._outbox.add(record.topic, key, value, headers, timestamp, record.partition)
         receipt = self._receipt
         receipt.written += 1
         receipt.bytes += (0 if key is None else len(key)) + (0 if value is None else len(value))
         self._steps.next("convert")
+        return RawRecord(record.topic, key, value, headers, timestamp, record.partition)
+
+    def _add(self, record: RawRecord | None) -> None:
+        if record is not None:
+            self._outbox.add(*record)
 
     def _convert(self, record: Record) -> tuple[RawHeaders, bytes | None, bytes | None]:
         headers = self._convert_headers(record) if record.headers else ()
@@ -253,7 +300,9 @@ class _Pump:
 
 
 def _encode(converter: Converter, topic: str, column: Column) -> pa.Array | None:
-    """The column as bytes; ``None`` also when a value fails, so that the row path finds out which one."""
+    """The column as bytes; ``None`` also when a value fails, so that the plain way finds out which one."""
+    if not keeps_pace(converter, "from_data", "encode"):
+        return None
     try:
         return converter.encode(topic, column)
     except Exception:

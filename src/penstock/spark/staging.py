@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,41 @@ RawHeaders = Sequence[tuple[str, bytes | None]]
 _ROWS_A_TABLE = 32_768
 _MAX_RUNS = 512
 _STAGED_SCHEMA = RAW_SCHEMA.append(pa.field("partition", pa.int32()))
+_HEADERS = RAW_SCHEMA.field("headers").type
+
+
+class RawRecord(NamedTuple):
+    """A record as a topic takes it. ``partition=None`` leaves it to the partitioner."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: RawHeaders
+    timestamp: int
+    partition: int | None = None
+
+
+def staged_table(
+    key: pa.Array,
+    value: pa.Array,
+    timestamp: pa.Array,
+    partition: pa.Array | None = None,
+    headers: RawHeaders = (),
+) -> pa.Table:
+    """Many records of one topic as columns, all with the same headers."""
+    size = len(value)
+    columns = [
+        key.cast(pa.binary()),
+        value.cast(pa.binary()),
+        pa.repeat(pa.scalar(_header_cell(headers), _HEADERS), size),
+        timestamp.cast(pa.int64()),
+        pa.nulls(size, pa.int32()) if partition is None else partition.cast(pa.int32()),
+    ]
+    return pa.Table.from_arrays(columns, schema=_STAGED_SCHEMA)
+
+
+def _header_cell(headers: RawHeaders) -> list[dict[str, Any]] | None:
+    return [{"key": k, "value": v} for k, v in headers] if headers else None
 
 
 @dataclass(slots=True)
@@ -32,6 +67,17 @@ class _TopicRows:
     timestamps: list[int] = field(default_factory=list)
     partitions: list[int | None] = field(default_factory=list)
 
+    def add(
+        self, key: bytes | None, value: bytes | None, headers: RawHeaders, timestamp: int, partition: int | None
+    ) -> None:
+        self.keys.append(key)
+        self.values.append(value)
+        self.headers.append(_header_cell(headers))
+        self.timestamps.append(timestamp)
+        self.partitions.append(partition)
+        if len(self.keys) >= _ROWS_A_TABLE:
+            self.close_rows()
+
     def close_rows(self) -> None:
         """Turn pending rows into a table, so that what is added next comes after them."""
         if not self.keys:
@@ -41,6 +87,15 @@ class _TopicRows:
         self.tables.append(pa.Table.from_arrays(arrays, schema=_STAGED_SCHEMA))
         for column in columns:
             column.clear()  # type: ignore[attr-defined]
+
+
+def table_of(records: Iterable[RawRecord]) -> pa.Table:
+    """Records of one topic as :func:`staged_table` makes them."""
+    rows = _TopicRows()
+    for record in records:
+        rows.add(*record[1:])
+    rows.close_rows()
+    return pa.concat_tables(rows.tables)
 
 
 class Outbox:
@@ -61,30 +116,17 @@ class Outbox:
         partition: int | None = None,
     ) -> None:
         """One record as bytes."""
-        rows = self._of(topic)
-        rows.keys.append(key)
-        rows.values.append(value)
-        rows.headers.append([{"key": k, "value": v} for k, v in headers] if headers else None)
-        rows.timestamps.append(timestamp)
-        rows.partitions.append(partition)
-        if len(rows.keys) >= _ROWS_A_TABLE:
-            rows.close_rows()
+        self._of(topic).add(key, value, headers, timestamp, partition)
 
-    def add_columns(
-        self, topic: str, key: pa.Array, value: pa.Array, timestamp: pa.Array, partition: pa.Array | None = None
-    ) -> None:
-        """Many records without headers, as columns."""
-        size = len(value)
-        columns = [
-            key.cast(pa.binary()),
-            value.cast(pa.binary()),
-            pa.nulls(size, RAW_SCHEMA.field("headers").type),
-            timestamp.cast(pa.int64()),
-            pa.nulls(size, pa.int32()) if partition is None else partition.cast(pa.int32()),
-        ]
+    def add_tables(self, topic: str, tables: Sequence[tuple[npt.NDArray[np.int64], pa.Table]]) -> None:
+        """Tables made by :func:`staged_table`, each with the numbers of its rows, which tell the order of all."""
         rows = self._of(topic)
         rows.close_rows()
-        rows.tables.append(pa.Table.from_arrays(columns, schema=_STAGED_SCHEMA))
+        if len(tables) == 1:
+            rows.tables.append(tables[0][1])
+            return
+        order = np.argsort(np.concatenate([numbers for numbers, _ in tables]), kind="stable")
+        rows.tables.append(pa.concat_tables([table for _, table in tables]).take(pa.array(order)))
 
     def stage(self, stager: Stager) -> list[Staged]:
         """Write everything, each topic partition once, and forget it."""
