@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "storage": {"api"},
     "topics": {"api", "storage"},
     "spark": {"api", "topics"},
+    "testing": {"api", "converters", "spark", "transforms"},
     "runtime": {"api", "spark", "storage", "topics"},
     "rest": {"api", "runtime"},
     "ui": {"api", "runtime", "rest"},

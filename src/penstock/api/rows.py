@@ -29,6 +29,8 @@ TIMESTAMP = "_timestamp"
 RESERVED = (ROW, KEY, VALUE, TOPIC, PARTITION, OFFSET, TIMESTAMP)
 """Names of columns that are no fields of the value."""
 
+_INFERRED = b"penstock.inferred"
+
 
 class Rows(NamedTuple):
     """Records of one shape: ``records[table["_row"][i]]`` is where row ``i`` came from."""
@@ -67,6 +69,11 @@ def to_rows(records: Sequence[Record], numbers: Sequence[int]) -> tuple[list[Row
     return tables, bad
 
 
+def is_inferred(table: pa.Table) -> bool:
+    """Whether the rows are of values without a schema, so that a field that none of them has is no column."""
+    return _INFERRED in (table.schema.metadata or {})
+
+
 def _make(records: Sequence[Record], numbers: Sequence[int], bad: list[BadRow]) -> Rows | None:
     """One table; when that fails, one without the records to blame, which go to ``bad``."""
     try:
@@ -96,7 +103,7 @@ def _table(records: Sequence[Record], numbers: Sequence[int]) -> pa.Table:
     columns[OFFSET] = pa.array([record.offset for record in chosen], pa.int64())
     columns[TIMESTAMP] = pa.array([record.timestamp for record in chosen], pa.int64()).cast(pa.timestamp("ms", "UTC"))
     columns[ROW] = pa.array(numbers, pa.int64())
-    return pa.table(columns)
+    return pa.table(columns, metadata={_INFERRED: b"yes"} if chosen[0].value_schema is None else None)
 
 
 def _value_columns(records: Sequence[Record]) -> dict[str, pa.Array]:

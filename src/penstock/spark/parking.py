@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.api.errors import DataError
-from penstock.api.rows import ROW, Rows, from_rows, to_rows
+from penstock.api.rows import ROW, Rows, from_rows, is_inferred, to_rows
 
 from .batchwise import BatchwiseChain, Passing
 from .chain import Link
@@ -51,7 +51,7 @@ def park(many: BatchwiseChain[Any], place: int, link: Link, passing: Sequence[Pa
 def _written(folder: str, number: int, rows: Rows) -> ParkedTable:
     path = os.path.join(folder, f"rows-{number}.parquet")
     pq.write_table(rows.table, path, compression="zstd")
-    return ParkedTable(path, rows.table.schema, inferred=rows.first.value_schema is None)
+    return ParkedTable(path, rows.table.schema, is_inferred(rows.table))
 
 
 def unpark(many: BatchwiseChain[Any], link: Link, resumed: Resumed) -> list[Passing[Any]]:
