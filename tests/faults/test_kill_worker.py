@@ -58,7 +58,7 @@ def test_killed_at_a_commit_point(pipeline: Pipeline, point: str) -> None:
     worker.kill()
     worker.start(wait=False, PENSTOCK_FAULT=point)
     wait_sane_unless_dead(pipeline)
-    wait_until(lambda: not worker.running, f"the worker dies at {point}", 60)
+    wait_until(lambda: not worker.running, f"the worker dies at {point}", 120)
     assert worker.exit_code == -signal.SIGKILL
     assert_nothing_runs(pipeline)
     assert_nothing_lost_or_twice(pipeline)
@@ -109,7 +109,7 @@ def test_a_python_worker_that_dies_while_staging_only_delays(pipeline: Pipeline,
     worker.kill()
     death = tmp_path / "death"
     worker.start(PENSTOCK_FAULT=point, PENSTOCK_FAULT_ONCE=str(death))
-    wait_until(death.exists, f"a Python worker dies at {point}", 60)
+    wait_until(death.exists, f"a Python worker dies at {point}", 120)
     pipeline.wait_until_more_is_out()
     pipeline.wait_sane()
     worker.kill()
