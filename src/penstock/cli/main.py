@@ -12,7 +12,7 @@ import penstock
 
 from . import doctor as doctor_checks
 from .exit_codes import USAGE
-from .output import DEFAULT_URL, Output
+from .output import DEFAULT_URL, Output, System
 
 PARSER_USAGE = 2
 """What the argument parser ends with after a wrong usage."""
@@ -184,6 +184,24 @@ def apply(
     from .apply import apply_files
 
     raise Ended(apply_files(paths, url, source, adopt, output, agreed, yes))
+
+
+@app.command()
+def convert(
+    system: Annotated[System, typer.Argument(metavar="SYSTEM", help="Where the file comes from: conduit.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A pipeline file of that system.")],
+) -> None:
+    """Turn a pipeline file of another system into one of ours.
+
+    The result goes to standard output; what could not be converted is told on standard error.
+
+    [bold]Examples[/]
+
+      penstock convert conduit pipelines/orders.yaml > orders.yaml
+    """
+    from .convert import convert_file
+
+    raise Ended(convert_file(file))
 
 
 @app.command()

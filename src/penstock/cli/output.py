@@ -1,4 +1,4 @@
-"""What commands that talk to a worker have in common. Imports nothing: it is read at every start."""
+"""Choices and defaults of options. Imports nothing: it is read at every start."""
 
 from __future__ import annotations
 
@@ -13,3 +13,9 @@ class Output(str, Enum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+
+
+class System(str, Enum):
+    """Whose pipeline files can be converted."""
+
+    CONDUIT = "conduit"
