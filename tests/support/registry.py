@@ -31,9 +31,12 @@ class Refusal(Exception):
 
 @dataclass
 class Version:
+    """A schema in its place in a subject; ``content`` is what makes schemas the same."""
+
     number: int
     id: int
     body: dict[str, Any]
+    content: str
     deleted: bool = False
 
 
@@ -42,6 +45,8 @@ class Registry:
     """What it knows. ``refuse_with`` makes it answer every request with that status."""
 
     subjects: dict[str, list[Version]] = field(default_factory=dict)
+    ids: dict[str, int] = field(default_factory=dict)
+    bodies: dict[int, dict[str, Any]] = field(default_factory=dict)
     levels: dict[str, str] = field(default_factory=dict)
     level: str = "BACKWARD"
     authorization: str | None = None
@@ -51,11 +56,9 @@ class Registry:
     headers: list[dict[str, str]] = field(default_factory=list)
 
     def schema(self, number: int) -> dict[str, Any]:
-        for versions in self.subjects.values():
-            for version in versions:
-                if version.id == number:
-                    return version.body
-        raise Refusal(404, 40403, f"Schema {number} not found")
+        if number not in self.bodies:
+            raise Refusal(404, 40403, f"Schema {number} not found")
+        return self.bodies[number]
 
     def versions(self, subject: str) -> list[Version]:
         found = [version for version in self.subjects.get(subject, []) if not version.deleted]
@@ -74,21 +77,22 @@ class Registry:
 
     def register(self, subject: str, body: dict[str, Any]) -> int:
         check_schema(body)
-        known = next((v for v in self.subjects.get(subject, []) if same(v.body, body) and not v.deleted), None)
-        if known is not None:
-            return known.id
+        content = content_of(body)
+        known = self.subjects.get(subject, [])
+        if any(version.content == content and not version.deleted for version in known):
+            return self.ids[content]
         self.check_compatible(subject, body)
-        everything = [v for versions in self.subjects.values() for v in versions]
-        number = next((v.id for v in everything if same(v.body, body)), len({v.id for v in everything}) + 1)
-        versions = self.subjects.setdefault(subject, [])
-        versions.append(Version(len(versions) + 1, number, body))
+        number = self.ids.setdefault(content, len(self.ids) + 1)
+        self.bodies[number] = body
+        self.subjects.setdefault(subject, []).append(Version(len(known) + 1, number, body, content))
         return number
 
     def lookup(self, subject: str, body: dict[str, Any], deleted: bool) -> Version:
         if subject not in self.subjects:
             raise Refusal(404, 40401, f"Subject '{subject}' not found.")
+        content = content_of(body)
         for version in self.subjects[subject]:
-            if same(version.body, body) and (deleted or not version.deleted):
+            if version.content == content and (deleted or not version.deleted):
                 return version
         raise Refusal(404, 40403, "Schema not found")
 
@@ -113,9 +117,9 @@ class Registry:
         return found
 
 
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    kinds = {body.get("schemaType", "AVRO") for body in (one, other)}
-    return len(kinds) == 1 and json.loads(one["schema"]) == json.loads(other["schema"])
+def content_of(body: dict[str, Any]) -> str:
+    """The type and the JSON of a schema, however it is spelled."""
+    return body.get("schemaType", "AVRO") + json.dumps(json.loads(body["schema"]))
 
 
 def check_schema(body: dict[str, Any]) -> None:
@@ -196,6 +200,8 @@ ROUTES: list[tuple[str, str, Route]] = [
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 1 << 16
     registry: Registry
     lock: threading.Lock
 

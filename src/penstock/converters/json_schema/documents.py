@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
+
 from penstock.api.errors import DataError
+
+from ..json.reader import JsonError, read_exact
+
+_encoder = msgspec.json.Encoder(decimal_format="number")
 
 
 class Documents:
@@ -20,7 +25,7 @@ class Documents:
     def target(self, reference: Any, root: Any) -> tuple[Any, Any]:
         """What a reference inside the document ``root`` means, and the document that is in."""
         if not isinstance(reference, str):
-            raise DataError(f"$ref must be a text, not {json.dumps(reference)[:100]}")
+            raise DataError(f"$ref must be a text, not {shown_json(reference)[:100]}")
         name, _, pointer = reference.partition("#")
         document = root
         if name:
@@ -46,6 +51,11 @@ class Documents:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return read_exact(text.encode())
+    except JsonError as error:
         raise DataError(f"The JSON Schema is not JSON: {error}") from None
+
+
+def shown_json(node: Any) -> str:
+    """A part of a schema for a message."""
+    return _encoder.encode(node).decode()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+import msgspec
 
 from penstock.api.errors import DataError
 from penstock.api.logical import DECIMAL_NAME
 from penstock.api.record import Schema, SchemaType
 
+from ..json.reader import read_exact
 from . import names
 from .names import JsonStyle
 from .writing import json_writer
@@ -24,11 +26,12 @@ _NUMBERS = {
     SchemaType.FLOAT64: "number",
 }
 _NULL: Json = {"type": "null"}
+_encoder = msgspec.json.Encoder(decimal_format="number")
 
 
 def json_schema_text(schema: Schema, style: JsonStyle) -> str:
     """The JSON Schema's text."""
-    return json.dumps(_translate(schema, style), ensure_ascii=False, separators=(",", ":"))
+    return _encoder.encode(_translate(schema, style)).decode()
 
 
 def _translate(schema: Schema | None, style: JsonStyle, index: int | None = None, keep_null: bool = True) -> Json:
@@ -60,7 +63,7 @@ def _required(schema: Schema, style: JsonStyle) -> Json:
     if parameters:
         node[names.CONNECT_PARAMETERS] = parameters
     if schema.default_value is not None:
-        node["default"] = json.loads(json_writer(schema, style)(schema.default_value) or "null")
+        node["default"] = read_exact((json_writer(schema, style)(schema.default_value) or "null").encode())
     return node
 
 

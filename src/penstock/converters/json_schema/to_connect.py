@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,9 +9,8 @@ from penstock.api.errors import DataError
 from penstock.api.record import STRING, Field, Schema, SchemaType
 from penstock.api.validation import validate_value
 
-from ..json.reader import read_exact
 from . import names
-from .documents import Documents
+from .documents import Documents, shown_json
 from .names import JsonStyle
 from .reading import json_reader
 
@@ -47,7 +45,7 @@ class _Translation:
     def translate(self, node: Any, root: Any, optional: bool = False, version: int | None = None) -> Schema:
         """The schema of a node in the document ``root``."""
         if not isinstance(node, dict) or not node:
-            raise DataError(f"A part of the JSON Schema says nothing about its type: {json.dumps(node)}")
+            raise DataError(f"A part of the JSON Schema says nothing about its type: {shown_json(node)}")
         if "$ref" in node:
             return self._referenced(node["$ref"], root, optional, version)
         if isinstance(node.get("type"), list):
@@ -102,7 +100,7 @@ class _Translation:
         typed = [p for p in parts if isinstance(p, dict) and any(k in p for k in ("oneOf", "anyOf", "$ref"))]
         typed = typed or [p for p in parts if isinstance(p, dict) and any(k in p for k in ("type", "enum", "const"))]
         if not typed:
-            raise DataError(f"Unsupported criterion allOf for {json.dumps(node)[:200]}")
+            raise DataError(f"Unsupported criterion allOf for {shown_json(node)[:200]}")
         return self.translate(typed[0], root, optional, version)
 
     def _gather(self, part: Any, root: Any, into: dict[str, tuple[Any, Any, bool]]) -> None:
@@ -133,7 +131,7 @@ class _Translation:
         if kind == "array":
             return self._array(node, root)
         if kind not in _SIMPLE:
-            raise DataError(f"Unsupported schema type {json.dumps(kind)} in {json.dumps(node)[:200]}")
+            raise DataError(f"Unsupported schema type {shown_json(kind)} in {shown_json(node)[:200]}")
         annotated = node.get(names.CONNECT_TYPE)
         if annotated is None or kind == "boolean":
             return Schema(_SIMPLE[kind])
@@ -173,8 +171,7 @@ class _Translation:
             parameters=parameters or None,
         )
         if "default" in node:
-            exact = read_exact(json.dumps(node["default"]).encode())
-            default = json_reader(schema.with_(optional=True))(exact)
+            default = json_reader(schema.with_(optional=True))(node["default"])
             validate_value(schema.with_(optional=True), default)
             schema = schema.with_(default=default)
         return schema.with_(optional=True) if optional else schema
@@ -191,7 +188,7 @@ def _with_single_types(node: Mapping[str, Any]) -> dict[str, Any]:
 def _enum(symbols: list[Any]) -> Schema:
     parameters = {names.ENUM: ""}
     for symbol in symbols:
-        text = names.NULL_MARKER if symbol is None else symbol if isinstance(symbol, str) else json.dumps(symbol)
+        text = names.NULL_MARKER if symbol is None else symbol if isinstance(symbol, str) else shown_json(symbol)
         parameters[f"{names.ENUM}.{text}"] = text
     return Schema(SchemaType.STRING, parameters=parameters)
 
