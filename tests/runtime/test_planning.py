@@ -56,3 +56,14 @@ async def test_hanging_calls_fail_at_the_limit() -> None:
             await asyncio.wait_for(call, 30)
     release.set()
     assert await asyncio.wait_for(planner.run("after", lambda: "still there"), 30) == "still there"
+
+
+async def test_user_code_that_exits_fails_and_ends_nothing_of_ours() -> None:
+    planner = Planner(UserCode(), 10)
+
+    def leave() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(RuntimeError, match=r"orders-0: plan\(\) raised SystemExit"):
+        await planner.run("orders-0: plan()", leave)
+    assert await planner.run("after", lambda: "still there") == "still there"

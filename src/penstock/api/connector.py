@@ -15,9 +15,9 @@ Config = Mapping[str, str]
 class Connector(ABC):
     """A named configuration come alive. Lives in the driver; never pickled.
 
-    Order of calls on one object: ``configure``, then (by the runtime's lifecycle rules) one hook, ``start``,
-    ``task_configs`` as often as needed, ``stop``. Every call runs on a thread of its own with a time limit,
-    so a call that hangs fails this connector and nothing else.
+    Order of calls on one object: ``configure``, ``start``, ``task_configs`` as often as needed, ``stop``. Hooks and
+    ``alter_offsets`` are called on an object of their own, after ``configure`` and never after ``start``. Every call
+    runs on a thread of its own with a time limit, so a call that hangs fails this connector and nothing else.
     """
 
     version: ClassVar[str] = "0.0.0"

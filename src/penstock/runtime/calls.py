@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextvars import copy_context
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -24,6 +25,16 @@ class CallTimedOut(Exception):
 
     def __init__(self, what: str, seconds: float) -> None:
         super().__init__(f"{what} did not return within {seconds:g} s and was abandoned")
+
+
+def outcome(what: str, function: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """What user code returned or raised. ``sys.exit()`` and the like are failures too, and end nothing of ours."""
+    try:
+        return function(), None
+    except Exception as raised:
+        return None, raised
+    except BaseException as raised:
+        return None, RuntimeError(f"{what} raised {type(raised).__name__}")
 
 
 class _Call:
@@ -102,13 +113,7 @@ class UserCode:
                 call = self._retire(inbox)
             if call is None:
                 return
-            result, error = None, None
-            try:
-                result = call.context.run(call.function)
-            except Exception as raised:
-                error = raised
-            except BaseException as raised:
-                error = RuntimeError(f"{call.what} raised {type(raised).__name__}")
+            result, error = outcome(call.what, partial(call.context.run, call.function))
             back = False
             if not call.settled:
                 with self._changed:

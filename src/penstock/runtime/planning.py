@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
-from .calls import CallTimedOut, UserCode
+from .calls import CallTimedOut, UserCode, outcome
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ class _Round:
     request: _Request | None = None
     began: float = 0.0
     lost: bool = False
-    done: deque[tuple[_Request, Any, BaseException | None]] = field(default_factory=deque)
+    done: deque[tuple[_Request, Any, Exception | None]] = field(default_factory=deque)
 
 
 class Planner:
@@ -76,11 +77,7 @@ class Planner:
             except IndexError:
                 break
             current.began, current.request = time.monotonic(), request
-            result, error = None, None
-            try:
-                result = request.context.run(request.function)
-            except BaseException as raised:
-                error = raised
+            result, error = outcome(request.what, partial(request.context.run, request.function))
             current.done.append((request, result, error))
             if time.monotonic() - current.began > SLOW_SECONDS:
                 loop.call_soon_threadsafe(self._deliver, current)
