@@ -37,7 +37,7 @@ unit: $(VENV)/.dev ## Run the tests only
 format: $(VENV)/.dev ## Mend style where a tool can
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-bench: $(VENV)/.dev ## Measure throughput, latency and footprint
+bench: $(VENV)/.dev ## Measure us and Kafka Connect on the same work (ARGS="--no-peer", "--only latency")
 	@$(BIN)/python -m bench $(ARGS)
 
 docs: $(VENV)/.dev ## Write docs/reference from the code

@@ -73,10 +73,12 @@ class Outcome:
             f"{self.ours.system} {self.ours.version} on {self.date[:10]}: {self.ours.machine}. Load before the run "
             f"{self.load_before:.1f}; other processes used up to {busy:.2f} cores meanwhile."
         )
-        tables = markdown(self.ours, self.peer, self.peer_title)
-        PAGE.write_text(f"{before}{BEGIN}\n{about}\n\n{tables}\n{END}{after}")
+        picture = ""
         if self.peer:
             IMAGE.write_text(chart(self.ours, self.peer, self.peer_title))
+            picture = f"![{self.ours.system} and {self.peer_title}](images/{IMAGE.name})\n\n"
+        tables = markdown(self.ours, self.peer, self.peer_title)
+        PAGE.write_text(f"{before}{BEGIN}\n{about}\n\n{picture}{tables}\n{END}{after}")
 
 
 def recorded_peer() -> Findings | None:

@@ -1,0 +1,108 @@
+"""The arithmetic of the benchmark: what it prints must follow from what it measured."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from bench.chart import chart
+from bench.figures import Figure, Findings, percentile
+from bench.lines import write_numbered
+from bench.peer.topic_log import TopicLog
+from bench.report import markdown, ratio, shown
+
+
+def findings(*figures: Figure) -> Findings:
+    made = Findings("Penstock", "1", "2026-01-01T00:00:00+00:00", "a machine")
+    made.add(figures)
+    return made
+
+
+def fast(value: float, target: float | None = None) -> Figure:
+    return Figure("throughput.in.string.100", "file → topic", "records/s", value, "more", target)
+
+
+def slow(value: float, target: float | None = None) -> Figure:
+    return Figure("latency.p50", "latency", "ms", value, "less", target)
+
+
+def test_a_ratio_above_one_means_that_we_are_better() -> None:
+    assert ratio(fast(300_000), fast(100_000)) == "3.0 x"
+    assert ratio(slow(10), slow(40)) == "4.0 x"
+
+
+def test_a_ratio_below_one_means_that_we_are_worse() -> None:
+    assert ratio(fast(50_000), fast(100_000)) == "0.50 x"
+    assert ratio(slow(40), slow(10)) == "0.25 x"
+
+
+def test_there_is_no_ratio_to_nothing() -> None:
+    assert ratio(slow(40), None) == ""
+    assert ratio(slow(0), slow(10)) == ""
+
+
+def test_targets_are_floors_for_speed_and_ceilings_for_cost() -> None:
+    assert fast(2_000_000, target=2_000_000).reached
+    assert fast(1_999_999, target=2_000_000).reached is False
+    assert slow(100, target=100).reached
+    assert slow(101, target=100).reached is False
+    assert slow(1).reached is None
+
+
+def test_a_missed_target_is_shown_as_missed() -> None:
+    assert "✗" in markdown(findings(slow(150, target=100)), None, "peer")
+    assert "✓" in markdown(findings(slow(50, target=100)), None, "peer")
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 1), (0.5, 51), (0.9, 91), (0.99, 100), (1.0, 100)])
+def test_percentiles_of_one_to_a_hundred(share: float, expected: int) -> None:
+    assert percentile(list(range(100, 0, -1)), share) == expected
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"), [(fast(2_345_000), "2.35 M/s"), (fast(81_400), "81 k/s"), (slow(1_234.5), "1,234 ms")]
+)
+def test_values_are_shown_with_digits_that_mean_something(figure: Figure, text: str) -> None:
+    assert shown(figure) == text
+
+
+def test_findings_survive_being_saved() -> None:
+    made = findings(fast(1.5, target=2.0), slow(3.25))
+    assert Findings.from_json(json.loads(json.dumps(made.to_json()))) == made
+
+
+def test_the_chart_is_xml_and_its_bars_are_to_scale() -> None:
+    picture = ElementTree.fromstring(chart(findings(fast(300)), findings(fast(100)), "a & b"))
+    bars = [float(bar.attrib["width"]) for bar in picture.iter() if bar.attrib.get("height") == "15"]
+    assert bars == [360, 120]
+
+
+@pytest.mark.parametrize("length", [100, 1000])
+def test_numbered_lines_have_their_length_and_are_all_different(tmp_path: Path, length: int) -> None:
+    file = tmp_path / "lines"
+    assert write_numbered(file, length, 30_000 * length) == 30_000
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert {len(line) for line in lines} == {length}
+    assert [int(line[:10]) for line in lines] == list(range(30_000))
+
+
+def batch(first: int, count: int) -> bytes:
+    """A record batch as far as offsets go: its header up to the last offset's delta, then some records."""
+    body = struct.pack(">ibIhi", 0, 2, 0, 0, count - 1) + b"records"
+    return struct.pack(">qi", first, len(body)) + body
+
+
+def test_the_brokers_log_tells_the_next_offset_across_segments_and_half_written_batches(tmp_path: Path) -> None:
+    log = TopicLog(tmp_path)
+    assert log.end_offset() == 0
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(batch(0, 10) + batch(10, 5)[:-3])
+    assert log.end_offset() == 10
+    segment.write_bytes(batch(0, 10) + batch(10, 5))
+    assert log.end_offset() == 15
+    (tmp_path / "00000000000000000015.log").write_bytes(batch(15, 1))
+    assert log.end_offset() == 16
