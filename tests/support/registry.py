@@ -242,12 +242,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class RegistryServer:
-    """A :class:`Registry` on a free port, as a context manager."""
+    """A :class:`Registry` on a port, any free one if none is given, as a context manager."""
 
-    def __init__(self, registry: Registry | None = None) -> None:
-        self.registry = registry or Registry()
+    def __init__(self, port: int = 0) -> None:
+        self.registry = Registry()
         handler = type("Handler", (_Handler,), {"registry": self.registry, "lock": threading.Lock()})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
