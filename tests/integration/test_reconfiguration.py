@@ -120,3 +120,14 @@ def test_a_connector_that_is_deleted_and_made_again_at_once_starts_afresh(probe:
     counts = source.counts()
     assert counts["task.start"] - counts["task.stop"] == 1
     assert len(source.tasks()) == 1
+
+
+def test_the_same_configuration_again_revives_a_failed_connector(probe: MakeProbe, tmp_path: Path) -> None:
+    trouble = tmp_path / "trouble"
+    trouble.touch()
+    source = probe().create({"fail": "start", "trouble.file": str(trouble)})
+    wait_until(lambda: source.states()[:1] == ["FAILED"], "the connector is FAILED")
+    trouble.unlink()
+    config = source.request("GET", "/config").json()
+    assert source.request("PUT", "/config", config).status_code == 200
+    wait_until(lambda: source.states() == ["RUNNING", "RUNNING"], "the connector runs")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,11 +13,11 @@ from penstock.storage.faults import reach
 
 from .hooks import ConnectorGone, HookFailed
 from .logging import connector_context
-from .requests import RequestError, State, TargetState, TaskId
+from .requests import RequestError, State, TargetState
 from .services import Services
 from .starts import Start
-from .task_building import TaskBuilder, task_configs
-from .tasks import TaskRunner
+from .task_building import task_configs
+from .tasks import TaskSet
 from .traces import trace_of
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class ConnectorKeeper:
 
     def __init__(self, name: str, services: Services) -> None:
         self.name = name
-        self.tasks: dict[int, TaskRunner] = {}
+        self.tasks = TaskSet(name, services)
         self._services = services
         self._instance: Connector | None = None
         self._instance_config: Mapping[str, str | None] | None = None
@@ -61,6 +61,7 @@ class ConnectorKeeper:
         self._fresh = True
         self._closing = False
         self._removed = False
+        self._reconfigured = False
         self._working_for: Wanted | None = None
         self._dirty = False
         self._changed = asyncio.Event()
@@ -77,6 +78,11 @@ class ConnectorKeeper:
         if self._worker is None or self._worker.done():
             with connector_context(self.name):
                 self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"keeper-{self.name}")
+
+    def reconfigure(self) -> None:
+        """The configuration was written again, be it the same: a new instance starts with it."""
+        self._reconfigured = True
+        self.poke()
 
     def remove(self) -> None:
         """The connector was deleted: end what runs, even if a new one of its name is there already."""
@@ -132,7 +138,9 @@ class ConnectorKeeper:
         wanted = self._working_for = self._wanted()
         if self._closing or wanted is None:
             return
-        if self._instance_config is not None and self._instance_config != wanted.config:
+        changed = self._instance_config is not None and self._instance_config != wanted.config
+        if changed or self._reconfigured:
+            self._reconfigured = False
             await self._drop_instance()
             self._failed = False
             self._regenerate = True
@@ -165,9 +173,8 @@ class ConnectorKeeper:
             self._regenerate = False
             await self._generate_tasks(wanted)
         if (self._fresh or not self.tasks) and self._accepted(wanted):
-            self._start_missing_tasks(wanted)
-        for task in self.tasks.values():
-            task.resume()
+            self._start_tasks(wanted)
+        self.tasks.resume()
         self._fresh = False
 
     async def _pause(self, wanted: Wanted) -> None:
@@ -178,13 +185,12 @@ class ConnectorKeeper:
                 self._instance_config = wanted.config
                 self._status(State.PAUSED)
         if self._fresh:
-            self._start_missing_tasks(wanted)
-        for task in self.tasks.values():
-            task.pause()
+            self._start_tasks(wanted)
+        self.tasks.pause()
         self._fresh = False
 
     async def _stop(self, wanted: Wanted) -> None:
-        await self._stop_tasks(list(self.tasks), State.DESTROYED)
+        await self.tasks.stop(self.tasks.numbers(), State.DESTROYED)
         if self._started:
             await self._stop_instance()
         self._instance = None
@@ -195,7 +201,7 @@ class ConnectorKeeper:
         self._fresh = False
 
     async def _end(self, forget: bool) -> None:
-        await self._stop_tasks(list(self.tasks), State.DESTROYED if forget else State.UNASSIGNED)
+        await self.tasks.stop(self.tasks.numbers(), State.DESTROYED if forget else State.UNASSIGNED)
         await self._drop_instance(State.DESTROYED if forget else State.UNASSIGNED)
         self._failed, self._fresh = False, True
         if forget:
@@ -210,7 +216,7 @@ class ConnectorKeeper:
         hooks = self._services.hooks
         if not hooks.is_due(self.name, wanted.config):
             return True
-        await self._stop_tasks(list(self.tasks), State.UNASSIGNED)
+        await self.tasks.stop(self.tasks.numbers(), State.UNASSIGNED)
         if not self._restarting:
             self._status(State.UNASSIGNED)
         try:
@@ -284,39 +290,22 @@ class ConnectorKeeper:
         snapshot = self._services.configs.snapshot()
         same = snapshot.task_configs(self.name) == configs and snapshot.applied_config(self.name) == wanted.config
         if not same:
-            await self._stop_tasks(list(self.tasks), State.UNASSIGNED)
+            await self.tasks.stop(self.tasks.numbers(), State.UNASSIGNED)
             await asyncio.wrap_future(self._services.configs.put_task_configs(self.name, configs))
-        gone = [task for task in self.tasks if task >= len(configs)]
-        await self._stop_tasks(gone, State.DESTROYED)
+        gone = [task for task in self.tasks.numbers() if task >= len(configs)]
+        await self.tasks.stop(gone, State.DESTROYED)
         self._services.statuses.forget_tasks(self.name, beyond=len(configs))
-        self._start_missing_tasks(wanted)
+        self._start_tasks(wanted)
 
-    def _start_missing_tasks(self, wanted: Wanted) -> None:
-        configs = self._services.configs.snapshot().task_configs(self.name)
-        for number in range(len(configs)):
-            if number not in self.tasks:
-                self._start_task(number, configs[number], len(configs), wanted)
-
-    def _start_task(self, number: int, config: Mapping[str, str | None], count: int, wanted: Wanted) -> None:
-        task = TaskId(self.name, number)
-        builder = TaskBuilder(task, wanted.config, config, count, self._services)
-        self.tasks[number] = TaskRunner(builder, self._services, paused=wanted.target is TargetState.PAUSED)
+    def _start_tasks(self, wanted: Wanted, only: Collection[int] | None = None) -> None:
+        self.tasks.start(wanted.config, wanted.target is TargetState.PAUSED, only)
 
     async def _restart_chosen_tasks(self, wanted: Wanted) -> None:
-        if not self._restart_tasks:
-            return
-        configs = self._services.configs.snapshot().task_configs(self.name)
-        chosen = [task for task in self._restart_tasks if task in self.tasks]
-        await self._stop_tasks(chosen, State.RESTARTING)
-        if wanted.target is not TargetState.STOPPED and self._accepted(wanted):
-            for number in sorted(self._restart_tasks):
-                if number < len(configs) and number not in self.tasks:
-                    self._start_task(number, configs[number], len(configs), wanted)
-
-    async def _stop_tasks(self, numbers: Sequence[int], state: State) -> None:
-        runners = [self.tasks.pop(number) for number in numbers if number in self.tasks]
-        if runners:
-            await asyncio.gather(*(runner.stop(state) for runner in runners))
+        chosen = sorted(self._restart_tasks)
+        if chosen:
+            await self.tasks.stop(chosen, State.RESTARTING)
+            if wanted.target is not TargetState.STOPPED and self._accepted(wanted):
+                self._start_tasks(wanted, chosen)
 
     async def _stop_instance(self) -> None:
         """``stop()`` for a pause or stop; while stopping an error does not matter, while pausing it is a failure."""
@@ -364,7 +353,8 @@ class ConnectorKeeper:
 
     def _is_superseded(self) -> bool:
         restart = bool(self._restart_instance) and not self._restarting
-        return self._removed or self._closing or restart or self._wanted() != self._working_for
+        asked = self._removed or self._closing or self._reconfigured or restart
+        return asked or self._wanted() != self._working_for
 
     def _status(self, state: State, trace: str | None = None) -> None:
         self._services.statuses.connector(self.name, state, trace)

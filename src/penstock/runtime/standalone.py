@@ -13,6 +13,8 @@ import penstock
 from penstock.storage.errors import PassingStorageError, StorageError
 
 from . import offsets as offset_rules
+from .dead_letter_desk import DeadLetterDesk
+from .dead_letters import DeadLetterPage, ReplayOutcome, ReplayRequest
 from .herder import Herder
 from .lifecycle_view import cleanup_info, lifecycle_info
 from .logging import Loggers
@@ -61,6 +63,7 @@ class StandaloneHerder(Herder):
         self._worker = worker
         self._loggers = loggers
         self._offsets = OffsetChanges(services)
+        self._dead_letters = DeadLetterDesk(services, worker.pumps)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.provisioner = Provisioner(services, worker, self._lock, self._offsets.write)
         self.ready = False
@@ -156,6 +159,15 @@ class StandaloneHerder(Herder):
     def pipelines(self) -> Declared:
         return self.provisioner.declared()
 
+    def dead_letters(self, name: str, after: str | None, limit: int) -> Future[DeadLetterPage]:
+        return self._submit(lambda: self._dead_letters.page(self._found(name), after, limit))
+
+    def find_dead_letters(self, name: str, ids: Sequence[str]) -> Future[DeadLetterPage]:
+        return self._submit(lambda: self._dead_letters.find(self._found(name), ids))
+
+    def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
+        return self._submit(lambda: self._dead_letters.replay(self._found(name), request))
+
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:
         return self._services.plugins.listing(connectors_only)
 
@@ -213,9 +225,10 @@ class StandaloneHerder(Herder):
             created = self._config(name) is None
             if created:
                 await self._write_new(name, validated, None)
+                self._worker.keep(name)
             else:
                 await self._wait(self._services.configs.put_connector(name, validated, None))
-            self._worker.keep(name)
+                self._worker.reconfigure(name)
             return created, self.connector_info(name)
 
     async def _write_new(self, name: str, config: Mapping[str, str | None], state: TargetState | None) -> None:
@@ -238,7 +251,7 @@ class StandaloneHerder(Herder):
             async with self._lock(name):
                 if self._config(name) == before:
                     await self._wait(self._services.configs.put_connector(name, validated, None))
-                    self._worker.keep(name)
+                    self._worker.reconfigure(name)
                     return self.connector_info(name)
 
     async def _delete(self, name: str, include_offsets: bool) -> None:
@@ -350,6 +363,9 @@ class StandaloneHerder(Herder):
 
     def _config(self, name: str) -> Mapping[str, str | None] | None:
         return self._services.configs.snapshot().connector_config(name)
+
+    def _found(self, name: str) -> Mapping[str, str | None]:
+        return self._require(name, f"Connector {name} not found")
 
     def _require(self, name: str, otherwise: str) -> Mapping[str, str | None]:
         config = self._config(name)

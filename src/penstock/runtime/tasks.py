@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection, Iterator, Mapping
 
 from .logging import connector_context
 from .pump import Pump
-from .requests import State
+from .requests import State, TaskId
 from .services import Services
 from .task_building import TaskBuilder
 from .traces import trace_of
@@ -74,3 +75,45 @@ class TaskRunner:
             self._services.statuses.forget_task(self.task)
         else:
             self._services.statuses.task(self.task, state, None)
+
+
+class TaskSet:
+    """The tasks of one connector that run here, by number."""
+
+    def __init__(self, connector: str, services: Services) -> None:
+        self._connector = connector
+        self._services = services
+        self._runners: dict[int, TaskRunner] = {}
+
+    def __iter__(self) -> Iterator[TaskRunner]:
+        return iter(list(self._runners.values()))
+
+    def __len__(self) -> int:
+        return len(self._runners)
+
+    def numbers(self) -> list[int]:
+        """The numbers of the tasks that run."""
+        return list(self._runners)
+
+    def start(self, config: Mapping[str, str | None], paused: bool, only: Collection[int] | None = None) -> None:
+        """Start the configured tasks that do not run, or ``only`` some of them, for this connector configuration."""
+        configs = self._services.configs.snapshot().task_configs(self._connector)
+        for number in range(len(configs)):
+            if number not in self._runners and (only is None or number in only):
+                task = TaskId(self._connector, number)
+                builder = TaskBuilder(task, config, configs[number], len(configs), self._services)
+                self._runners[number] = TaskRunner(builder, self._services, paused)
+
+    async def stop(self, numbers: Collection[int], state: State) -> None:
+        """End tasks, side by side, and write their last state."""
+        runners = [self._runners.pop(number) for number in numbers if number in self._runners]
+        if runners:
+            await asyncio.gather(*(runner.stop(state) for runner in runners))
+
+    def pause(self) -> None:
+        for runner in self:
+            runner.pause()
+
+    def resume(self) -> None:
+        for runner in self:
+            runner.resume()

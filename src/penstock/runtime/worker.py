@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from .keeper import ConnectorKeeper
+from .pump import Pump
 from .services import Services
 from .sink_pump import SinkPump
 
@@ -30,6 +31,11 @@ class Worker:
             keeper = self._keepers[name] = ConnectorKeeper(name, self._services)
         keeper.poke()
 
+    def reconfigure(self, name: str) -> None:
+        """The configuration of a connector was written, be it the same as before."""
+        self.keep(name)
+        self._keepers[name].reconfigure()
+
     def remove(self, name: str) -> None:
         """The connector was deleted."""
         keeper = self._keepers.get(name)
@@ -51,6 +57,12 @@ class Worker:
         if keeper is not None:
             await keeper.settled()
 
+    def pumps(self, name: str) -> list[Pump]:
+        """What moves the records of a connector's tasks, in the order of the tasks."""
+        keeper = self._keepers.get(name)
+        runners = [] if keeper is None else sorted(keeper.tasks, key=lambda runner: runner.task.task)
+        return [runner.pump for runner in runners if runner.pump is not None]
+
     def topics_changed(self, topics: set[str]) -> None:
         """Wake the sinks that read these topics."""
         for topic in topics:
@@ -71,6 +83,6 @@ class Worker:
 
     def _sinks(self) -> Iterator[SinkPump]:
         for keeper in self._keepers.values():
-            for runner in keeper.tasks.values():
+            for runner in keeper.tasks:
                 if isinstance(runner.pump, SinkPump):
                     yield runner.pump
