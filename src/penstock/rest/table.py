@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.runtime.dead_letters import ReplayOutcome
 from penstock.runtime.provisioning.plan import Declared, Plan
 from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel
 
-from . import admin, connectors, lifecycle, offsets, plugins, provisioning, worker
+from . import admin, connectors, dead_letters, lifecycle, offsets, plugins, provisioning, worker
 from .bodies import (
     ConfigBody,
     ConfigPatch,
@@ -134,6 +135,20 @@ LIFECYCLE = (
           lifecycle.give_up_cleanup, {204: Reply("Given up")}, {404: "No such clean-up"}),
 )  # fmt: skip
 
+DEAD_LETTERS = (
+    Route("GET", "/connectors/{connector}/dead-letters", "Records that failed", dead_letters.list_dead_letters,
+          {200: Reply("Dead letters, the oldest first", dead_letters.DeadLettersView)},
+          {404: "No such connector or dead letter"},
+          parameters=[Parameter("limit", "How many at most", {"type": "integer", "default": 100, "minimum": 1,
+                                                              "maximum": 1000}),
+                      Parameter("after", "The id of the last one of the page before", {"type": "string"}),
+                      Parameter("id", "Only these; may be repeated", {"type": "array", "items": {"type": "string"}})]),
+    Route("POST", "/connectors/{connector}/dead-letters/replay", "Take failed records through the connector again",
+          dead_letters.replay_dead_letters, {200: Reply("What became of them", ReplayOutcome)},
+          {404: "No such connector or dead letter", 409: "The connector is not running"},
+          body=Body(dead_letters.ReplayBody, dead_letters.replay_body, {"all": True})),
+)  # fmt: skip
+
 PIPELINES = (
     Route("GET", "/pipelines", "What pipeline files have declared, and what has drifted from it",
           provisioning.list_pipelines, {200: Reply("Pipelines by id", Declared)}),
@@ -170,4 +185,4 @@ ADMIN = (
           parameters=[Parameter("scope", "worker (default) or cluster", {"type": "string", "default": "worker"})]),
 )  # fmt: skip
 
-ROUTES: tuple[Route, ...] = WORKER + CONNECTORS + OFFSETS + LIFECYCLE + PIPELINES + PLUGINS + ADMIN
+ROUTES: tuple[Route, ...] = WORKER + CONNECTORS + OFFSETS + DEAD_LETTERS + LIFECYCLE + PIPELINES + PLUGINS + ADMIN

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from .dead_letters import DeadLetterPage, ReplayOutcome, ReplayRequest
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Declared, Plan
 from .requests import (
@@ -129,6 +130,18 @@ class Herder(ABC):
     @abstractmethod
     def pipelines(self) -> Declared:
         """What pipeline files have declared, and how far it drifted from that."""
+
+    @abstractmethod
+    def dead_letters(self, name: str, after: str | None, limit: int) -> Future[DeadLetterPage]:
+        """Failed records of a connector behind ``after``. ``BadRequest`` when it has no dead letter queue."""
+
+    @abstractmethod
+    def find_dead_letters(self, name: str, ids: Sequence[str]) -> Future[DeadLetterPage]:
+        """Certain failed records. Raises ``NotFound`` when one of them is not there."""
+
+    @abstractmethod
+    def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
+        """Take failed records through the connector again; ``Conflict`` when it is not running."""
 
     @abstractmethod
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:

@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from penstock.api.errors import RetriableError
 from penstock.api.task import Task
+from penstock.spark.letters import Letter
 from penstock.spark.remote_logging import log_again
 from penstock.spark.splits import Failure, Receipt, TaskSpec, Work
 from penstock.storage.errors import PassingStorageError
 from penstock.storage.offset_store import OffsetStore
-from penstock.topics.interface import TopicHome
+from penstock.topics.interface import SinkCommit, TopicHome
 
 from .calls import UserCode
+from .dead_letters import DeadLetter, ReplayOutcome
 from .metrics import TaskMetrics
 from .parked_records import finish_parked
 from .planning import Planner
+from .replaying import Replays
 from .requests import State, TaskId
 from .starts import Start
 from .traces import trace_of
@@ -100,6 +103,7 @@ class Pump(ABC):
         self._wake = asyncio.Event()
         self._abort: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._retry_seconds = FIRST_RETRY_SECONDS
+        self._replays = Replays()
         self._copy: Task | None = None
 
     def pause(self) -> None:
@@ -136,6 +140,7 @@ class Pump(ABC):
             if not self._stopping:
                 await self.begin()
                 self._report(State.RUNNING, None)
+            self._replays.open()
             while not self._stopping:
                 if self._paused:
                     await self._park()
@@ -147,7 +152,30 @@ class Pump(ABC):
             if not self._stopping:
                 self._report(State.FAILED, trace_of(error))
         finally:
+            self._replays.close()
             await self._finish()
+
+    @property
+    def can_replay(self) -> bool:
+        """Whether the task takes dead letters now."""
+        return self._replays.is_open and not self._paused and not self._stopping
+
+    def replay(self, letters: Sequence[DeadLetter], queue: str, topic: str) -> asyncio.Future[ReplayOutcome]:
+        """Take dead letters of a queue again, in a batch of their own; ``topic`` is theirs if they do not say it."""
+        done = self._replays.ask(letters, queue, self.task.connector, topic)
+        self._wake.set()
+        return done
+
+    @abstractmethod
+    async def replay_works(self, letters: Sequence[Letter]) -> list[Work]:
+        """Works that take dead letters through the task."""
+
+    @abstractmethod
+    def commit_replay(self, receipts: Sequence[Receipt], mark: SinkCommit) -> Future[None]:
+        """Commit what became of such works, together with ``mark``."""
+
+    async def deliver(self, receipts: Sequence[Receipt]) -> None:  # noqa: B027
+        """Whatever is left to do in the driver before the records of a batch are out."""
 
     @abstractmethod
     async def begin(self) -> None:
@@ -238,7 +266,7 @@ class Pump(ABC):
     async def _step_or_retry(self) -> bool:
         self._wake.clear()
         try:
-            moved = await self.step()
+            moved = await self._replays.next(self, self.services.topics) or await self.step()
         except (RetriableError, PassingStorageError) as error:
             if not self._stopping:
                 await self._wait_after(error)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
 
 from penstock.api.task import SinkTask
-from penstock.spark.splits import Receipt, SinkWork, TaskSpec
+from penstock.spark.letters import Letter, LetterReader, tolerant
+from penstock.spark.splits import Receipt, SinkWork, TaskSpec, Work
 from penstock.storage.faults import reach
 from penstock.topics.interface import Range, SinkCommit, TopicPartition
 
@@ -66,8 +69,21 @@ class SinkPump(Pump):
         self._adapt(asyncio.get_running_loop().time() - began)
         return True
 
-    async def deliver(self, receipts: Sequence[Receipt]) -> None:
-        """Whatever is left to do in the driver before the records of a batch are out."""
+    def owns(self, at: TopicPartition) -> bool:
+        """Whether a topic partition is this task's."""
+        return at in self._subscription.assigned(self.services.topics, self.task.task)
+
+    async def replay_works(self, letters: Sequence[Letter]) -> list[Work]:
+        if not self._has_state:
+            await self._begin_state()
+        works = self._works([letter.as_range() for letter in letters])
+        return [replace(work, spec=tolerant(self.spec), reader=LetterReader()) for work in works]
+
+    def commit_replay(self, receipts: Sequence[Receipt], mark: SinkCommit) -> Future[None]:
+        dead = [staged for receipt in receipts for staged in receipt.dead_letters]
+        state = receipts[-1].state
+        commit = SinkCommit(self._subscription.group, {}, self.task.task, state, dead, [mark])
+        return self.services.topics.commit_sink(commit)
 
     async def _begin_state(self) -> None:
         """Have a state before the first batch: a crash in it is then like a crash in any other."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from penstock.api.task import Plan, SourceOffset, SourceOffsets, SourcePartition, SourceTask
-from penstock.spark.splits import Receipt, SourceWork, TaskSpec
+from penstock.spark.letters import Letter, source_spec, source_split
+from penstock.spark.splits import Receipt, SourceWork, TaskSpec, Work
 from penstock.storage.faults import reach
 from penstock.storage.offset_store import OffsetStore
-from penstock.topics.interface import SourceCommit, Staged
+from penstock.topics.interface import SinkCommit, SourceCommit, Staged
 
 from .metrics import TaskMetrics
 from .pump import Pump, PumpServices
@@ -77,6 +79,15 @@ class SourcePump(Pump):
         finally:
             self.done_with(plan)
         return True
+
+    async def replay_works(self, letters: Sequence[Letter]) -> list[Work]:
+        stager, counts = self.services.topics.stager(), self._unusual_partition_counts()
+        return [SourceWork(source_spec(self.spec), source_split(self.spec, letters), stager, counts)]
+
+    def commit_replay(self, receipts: Sequence[Receipt], mark: SinkCommit) -> Future[None]:
+        staged = [part for receipt in receipts for part in (*receipt.staged, *receipt.dead_letters)]
+        commit = SourceCommit(self.task.connector, staged, (), self._topic_settings, [mark])
+        return self.services.topics.commit_source(commit)
 
     async def next_plan(self) -> Plan | None:
         """What to read next, or ``None``."""

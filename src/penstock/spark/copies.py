@@ -77,13 +77,17 @@ def check(spec: TaskSpec) -> None:
     _build_for(None, spec)
 
 
-def _build_for(task: Task | None, spec: TaskSpec) -> Copy:
-    key_converter = _converter(spec.key_converter, spec, is_key=True)
-    value_converter = _converter(spec.value_converter, spec, is_key=False)
+def build_converters(spec: TaskSpec) -> tuple[Converter, Converter, HeaderConverter]:
+    """New converters for keys, values and headers."""
     header_converter: HeaderConverter = _create(spec.header_converter, spec)
     header_converter.configure(spec.header_converter.settings)
-    chain = Chain([_link(ref, spec) for ref in spec.transforms])
-    return Copy(task, key_converter, value_converter, header_converter, chain)
+    key_converter = _converter(spec.key_converter, spec, is_key=True)
+    return key_converter, _converter(spec.value_converter, spec, is_key=False), header_converter
+
+
+def _build_for(task: Task | None, spec: TaskSpec) -> Copy:
+    converters = build_converters(spec)
+    return Copy(task, *converters, Chain([_link(ref, spec) for ref in spec.transforms]))
 
 
 def _create(ref: PluginRef, spec: TaskSpec) -> Any:

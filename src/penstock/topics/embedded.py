@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import secrets
 import sqlite3
@@ -25,6 +24,7 @@ from .errors import TopicError, UnknownTopic
 from .export import export_topic
 from .fetching import next_ranges
 from .folders import TopicFolders
+from .groups import GroupChange
 from .index import Index, PartitionIndex, TopicIndex
 from .interface import Range, RangeReader, SinkCommit, SourceCommit, Staged, Stager, TopicHome, TopicPartition
 from .maintenance import Maintenance, MaintenanceReport
@@ -43,6 +43,7 @@ class _Outcome:
     created: list[tuple[TopicRow, int]] = field(default_factory=list)
     added: list[tuple[Staged, Segment]] = field(default_factory=list)
     offsets: Entries = ()
+    groups: Sequence[GroupChange] = ()
 
 
 class EmbeddedTopics(TopicHome):
@@ -81,40 +82,37 @@ class EmbeddedTopics(TopicHome):
         try:
             records = self._offsets.records(commit.connector, commit.offsets)
             settings = self._settings_for_new(commit.staged, commit.topic_settings)
+            groups = [GroupChange.of(other) for other in commit.also]
         except Exception as error:
             return _failed(error)
 
         def run(connection: sqlite3.Connection) -> _Outcome:
             outcome = self._append(connection, commit.staged, settings)
+            outcome.groups = groups
             reach("source-commit-within")
             outcome.offsets = self._offset_log.append_within(connection, records)
+            for group in groups:
+                group.write(connection)
             return outcome
 
         return self._write(run, self._learn)
 
     def commit_sink(self, commit: SinkCommit) -> Future[None]:
         try:
-            state = None if commit.state is None else json.dumps(dict(commit.state))
             settings = self._settings_for_new(commit.staged, lambda topic: {})
+            groups = [GroupChange.of(part) for part in (commit, *commit.also)]
         except Exception as error:
             return _failed(error)
 
         def run(connection: sqlite3.Connection) -> _Outcome:
             outcome = self._append(connection, commit.staged, settings)
-            manifest.put_positions(connection, commit.group, commit.positions)
-            if state is not None:
-                manifest.put_state(connection, commit.group, commit.task, state)
+            outcome.groups = groups
+            for group in groups:
+                group.write(connection)
             reach("sink-commit-within")
             return outcome
 
-        def learn(outcome: _Outcome) -> None:
-            with self._index.lock:
-                self._index.move(commit.group, commit.positions)
-                if state is not None:
-                    self._index.states.setdefault(commit.group, {})[commit.task] = json.loads(state)
-            self._learn(outcome)
-
-        return self._write(run, learn)
+        return self._write(run, self._learn)
 
     def topics(self) -> Mapping[str, int]:
         with self._index.lock:
@@ -313,6 +311,8 @@ class EmbeddedTopics(TopicHome):
         """Make a commit visible: files to their place, index, offset store, listeners."""
         reach("source-commit-after")
         with self._index.lock:
+            for group in outcome.groups:
+                group.learn(self._index)
             for row, count in outcome.created:
                 rules = self._rules(row.name, row.settings)
                 partitions = [PartitionIndex() for _ in range(count)]

@@ -85,16 +85,24 @@ class SourceCommit:
     topic_settings: Callable[[str], Mapping[str, str]] = field(default=lambda topic: {})
     """Settings for a topic that does not exist yet: ``partitions`` and topic configs."""
 
+    also: Sequence[SinkCommit] = ()
+    """Positions and states of groups to be written in the same transaction."""
+
 
 @dataclass(slots=True)
 class SinkCommit:
-    """One batch of a sink task: new positions of its group, its dead letters, and the sink's own state."""
+    """One batch of a sink task: new positions of its group, its dead letters, and the sink's own state.
+
+    A ``state`` of ``None`` keeps the one that is there. ``also`` are positions and states of other groups, written in
+    the same transaction.
+    """
 
     group: str
     positions: Mapping[TopicPartition, int]
     task: int = 0
     state: Mapping[str, Any] | None = None
     staged: Sequence[Staged] = ()
+    also: Sequence[SinkCommit] = ()
 
 
 class TopicHome(ABC):
