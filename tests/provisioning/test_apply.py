@@ -9,7 +9,6 @@ import pytest
 
 from tests.provisioning.declared import DeclaredProbe, Files, pipeline, shown
 from tests.support.probes import message
-from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -173,10 +172,11 @@ class Fleet:
 
     def first(self) -> list[dict[str, Any]]:
         running = [self.kept, self.changed, self.stopped, self.deleted]
+        read = [{"partition": {"task": 0}, "offset": {"next": 3}}]
         return [
             pipeline(
                 self.id,
-                *(probe.entry({"count": "3"}) for probe in running),
+                *(probe.entry({"count": "3"}, offsets=read) for probe in running),
                 self.idle.entry(status="stopped"),
                 topics=[{"name": self.topic, "retention": "7d"}],
             )
@@ -218,9 +218,8 @@ class Fleet:
 def test_a_failing_apply_leaves_everything_as_it_was(files: Files, tmp_path: Path) -> None:
     fleet = Fleet(files, tmp_path)
     fleet.set_up()
-    running = (fleet.kept, fleet.changed, fleet.stopped, fleet.deleted)
-    wait_until(lambda: all(fleet.offsets(probe) for probe in running), "records were read", 60)
     before = fleet.state()
+    assert fleet.offsets(fleet.deleted) == [{"partition": {"task": 0}, "offset": {"next": 3}}]
     declared = files.worker.http.get("/pipelines").json()
     files.declare("a.yaml", *fleet.second("raise"))
     actions = [change["action"] for change in files.plan()["changes"]]

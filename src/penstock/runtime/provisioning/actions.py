@@ -46,9 +46,10 @@ class Facts:
 
 
 class Action(ABC):
-    """``pipeline`` is the one it belongs to, ``connector`` the one it touches."""
+    """``title`` names it in messages, ``pipeline`` is the one it belongs to, ``connector`` the one it touches."""
 
     rank = 0
+    title: str
     pipeline: str
     connector: str | None = None
 
@@ -72,6 +73,7 @@ class CreateTopic(Action):
 
     def __init__(self, topic: DesiredTopic) -> None:
         self.topic = topic
+        self.title = f"create topic {topic.name}"
         self.pipeline = topic.pipeline
         self._made = False
 
@@ -96,6 +98,7 @@ class ChangeTopic(Action):
 
     def __init__(self, topic: DesiredTopic, before: Mapping[str, str]) -> None:
         self.topic = topic
+        self.title = f"change topic {topic.name}"
         self.pipeline = topic.pipeline
         self._after = {key: value for key, value in topic.settings.items() if before.get(key) != value}
         self._before = {key: before.get(key) for key in self._after}
@@ -118,6 +121,7 @@ class CreateConnector(Action):
     def __init__(self, wanted: DesiredConnector, declaration: Declaration) -> None:
         self.wanted = wanted
         self.declaration = declaration
+        self.title = f"create connector {wanted.name}"
         self.pipeline = wanted.pipeline
         self.connector = wanted.name
         self._offsets_before: _Offsets | None = None
@@ -152,6 +156,7 @@ class UpdateConnector(Action):
     ) -> None:
         self.wanted = wanted
         self.declaration = declaration
+        self.title = f"update connector {wanted.name}"
         self.pipeline = wanted.pipeline
         self.connector = wanted.name
         self._entry = entry
@@ -178,6 +183,7 @@ class DeleteConnector(Action):
 
     def __init__(self, name: str, entry: ConnectorEntry, lifecycle: Lifecycle, declaration: Declaration) -> None:
         self.name = name
+        self.title = f"delete connector {name}"
         self.pipeline = declaration.pipeline
         self.connector = name
         self._entry = entry

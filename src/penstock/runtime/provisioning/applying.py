@@ -19,11 +19,10 @@ class ApplyFailed(RequestError):
     """An action could not be done; the text says which, why, and that the others were undone."""
 
     def __init__(self, action: Action, error: Exception, undone: int, stuck: Sequence[str]) -> None:
-        what = f"{type(action).__name__} {action.connector or ''}".strip()
         before = "Nothing was done before it." if not undone else f"What was done before it ({undone}) was undone."
         if stuck:
             before = f"Not everything could be undone: {'; '.join(stuck)}. Apply again to reach what the files say."
-        super().__init__(f"The files were not applied: {_words(what)} failed: {error}\n{before}")
+        super().__init__(f"The files were not applied: {action.title} failed: {error}\n{before}")
         self.status = error.status if isinstance(error, RequestError) else 500
 
 
@@ -45,7 +44,7 @@ class Applier:
                 await action.do(self._tools)
                 reach("apply-after-action")
             except Exception as error:
-                log.warning("%s of %s failed, undoing", type(action).__name__, action.connector, exc_info=error)
+                log.warning("pipeline files: %s failed, undoing", action.title, exc_info=error)
                 stuck = await self._undo(begun)
                 raise ApplyFailed(action, error, len(begun) - 1, stuck) from error
 
@@ -57,8 +56,8 @@ class Applier:
             try:
                 await action.undo(self._tools)
             except Exception as error:
-                log.exception("%s of %s could not be undone", type(action).__name__, action.connector)
-                stuck.append(f"{_words(type(action).__name__)} {action.connector or ''}: {error}")
+                log.exception("pipeline files: %s could not be undone", action.title)
+                stuck.append(f"{action.title}: {error}")
         self._keep(begun)
         return stuck
 
@@ -102,10 +101,3 @@ class Applier:
         for action in actions:
             if action.connector is not None:
                 self._worker.keep(action.connector)
-
-
-def _words(name: str) -> str:
-    """``CreateTopic x`` → ``create topic x``."""
-    head, _, rest = name.partition(" ")
-    spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in head).strip()
-    return f"{spaced} {rest}".strip()
