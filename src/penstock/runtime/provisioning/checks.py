@@ -73,7 +73,7 @@ def _fit_struct(shape: types.StructType, value: Any, path: str, report: Report) 
     for key in value:
         if key not in by_key and not (key.startswith(OPEN) and not path):
             hint = did_you_mean(key, by_key) or _keys_hint(shape)
-            report(_join(path, key), f"'{key}' is not a key of a {_noun(shape)}.", hint)
+            report(_join(path, key), f"'{key}' is not a key of {_a(_noun(shape))}.", hint)
     given: dict[str, Any] = {}
     missing = False
     for key, field in by_key.items():
@@ -185,8 +185,12 @@ def _noun(shape: types.StructType) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", shape.cls.__name__).lower()
 
 
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
 def _keys_hint(shape: types.StructType) -> str:
-    return f"A {_noun(shape)} has the keys {', '.join(field.encode_name for field in shape.fields)}."
+    return f"{_a(_noun(shape)).capitalize()} has the keys {', '.join(field.encode_name for field in shape.fields)}."
 
 
 def _join(path: str, key: str) -> str:
