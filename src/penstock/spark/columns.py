@@ -7,6 +7,7 @@ the end, and its raw form takes the plain way instead.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.api.batch import Batch, Column, Part
 from penstock.api.converter import Converter
@@ -62,10 +64,14 @@ class ColumnChain:
         self.usable = all(map(_takes_columns, chain.links))
 
     def run(self, groups: Sequence[Group]) -> Passed:
-        """Take groups through all links."""
+        """Take groups through all links. Whatever goes wrong with a group, its rows are left to go one by one."""
         passed = Passed()
         for group in groups:
-            self._run(group, 0, passed)
+            found = Passed()
+            with suppress(Exception):
+                self._run(group, 0, found)
+                passed.groups += found.groups
+                passed.dropped += found.dropped
         return passed
 
     def _run(self, group: Group, place: int, passed: Passed) -> None:
@@ -75,7 +81,7 @@ class ColumnChain:
             if chosen is None:
                 return
             if isinstance(chosen, pa.Array):
-                for flags, start in ((chosen, at), (chosen.invert(), at + 1)):
+                for flags, start in ((chosen, at), (pc.invert(chosen), at + 1)):
                     part = _filtered(group, flags)
                     changed = _changed(link, part, passed) if start == at else part
                     if changed is not None:
@@ -166,9 +172,16 @@ def pairs(keys: Sequence[Part], values: Sequence[Part], size: int) -> Iterator[t
 
 
 def merged(groups: list[Group]) -> list[Group]:
-    """Groups whose records can share columns become one."""
+    """Groups whose records can share columns become one, unless they do not fit into one."""
     if len(groups) < 2:
         return groups
+    try:
+        return _merged(groups)
+    except pa.ArrowException:
+        return groups
+
+
+def _merged(groups: list[Group]) -> list[Group]:
     found: list[tuple[list[Group], Columns]] = []
     for group in groups:
         own = _columns(group.batch)
@@ -262,7 +275,7 @@ def _chosen(link: Link, batch: Batch) -> bool | pa.Array | None:
     except Exception:
         return None
     if isinstance(found, pa.Array):
-        return found.invert() if link.negate else found
+        return pc.invert(found) if link.negate else found
     return None if found is None else found is not link.negate
 
 
@@ -272,7 +285,7 @@ def _changed(link: Link, group: Group, passed: Passed) -> Group | None:
         try:
             changed = link.transform.apply_batch(group.batch)
         except RowsDeclined as declined:
-            group = _filtered(group, declined.rows.invert())
+            group = _filtered(group, pc.invert(declined.rows))
             continue
         except Exception:
             return None
