@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from .figures import Findings
-from .machine import Others, describe, is_noisy, wait_until_quiet
+from .machine import Others, describe, wait_until_quiet
 from .outcome import Outcome, recorded_peer
 from .peer.connect import KafkaConnect
 from .peer.jars import NoPeer, class_path
@@ -111,9 +111,8 @@ def _warn(outcome: Outcome) -> None:
     if outcome.peer and not outcome.peer_measured:
         peer = outcome.peer
         console.print(f"Kafka Connect did not run; its figures are of {peer.date[:10]} on {peer.machine}.")
-    noisy = {name: cores for name, cores in outcome.others.items() if is_noisy(cores)}
-    if noisy:
-        steps = ", ".join(f"{name} ({cores:.1f} cores)" for name, cores in noisy.items())
+    if outcome.noisy:
+        steps = ", ".join(f"{name} ({cores:.1f} cores)" for name, cores in outcome.noisy.items())
         console.print(
             f"[yellow]Others were busy on this machine (load before the run {outcome.load_before:.1f}); take these "
             f"with care: {steps}.[/yellow]"

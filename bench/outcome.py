@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .chart import chart
 from .figures import Findings
+from .machine import is_noisy
 from .report import markdown
 
 HERE = Path(__file__).parent
@@ -54,12 +55,24 @@ class Outcome:
             path.with_suffix(".svg").write_text(chart(self.ours, self.peer, self.peer_title))
         return path
 
+    @property
+    def noisy(self) -> dict[str, float]:
+        """The steps during which others were busy, and how many cores they used."""
+        return {step: cores for step, cores in self.others.items() if is_noisy(cores)}
+
     def record_peer(self) -> None:
-        """Keep the peer's figures for runs without it; steps that did not run keep the figures they had."""
+        """Keep the peer's figures for runs without it.
+
+        Only of steps on a quiet machine: a peer that was slowed down would make every later comparison a lie. Other
+        steps keep the figures they had.
+        """
         if not self.peer or not self.peer_measured:
             return
         before = recorded_peer()
-        figures = {**before.figures, **self.peer.figures} if before else self.peer.figures
+        quiet = {key: figure for key, figure in self.peer.figures.items() if figure.step not in self.noisy}
+        if not quiet:
+            return
+        figures = {**before.figures, **quiet} if before else quiet
         kept = Findings(self.peer.system, self.peer.version, self.peer.date, self.peer.machine, figures)
         RECORDED.write_text(json.dumps(kept.to_json(), indent=1) + "\n")
 
@@ -68,11 +81,14 @@ class Outcome:
         text = PAGE.read_text()
         before, _, rest = text.partition(BEGIN)
         _, _, after = rest.partition(END)
-        busy = max(self.others.values(), default=0.0)
-        about = (
-            f"{self.ours.system} {self.ours.version} on {self.date[:10]}: {self.ours.machine}. Load before the run "
-            f"{self.load_before:.1f}; other processes used up to {busy:.2f} cores meanwhile."
-        )
+        about = f"{self.ours.system} {self.ours.version} on {self.date[:10]}: {self.ours.machine}."
+        if self.noisy:
+            steps = ", ".join(f"{step} {cores:.1f}" for step, cores in self.noisy.items())
+            about += (
+                f"\n\n**Not to be quoted.** The machine was busy with other work: load {self.load_before:.1f} before the "
+                f"run, and other processes used so many of its cores during the steps: {steps}. Times and speeds of both "
+                f"systems are worse than they would be, by amounts that differ, so the ratios are rough, too."
+            )
         picture = ""
         if self.peer:
             IMAGE.write_text(chart(self.ours, self.peer, self.peer_title))

@@ -12,6 +12,7 @@ import pytest
 from bench.chart import chart
 from bench.figures import Figure, Findings, percentile
 from bench.lines import write_numbered
+from bench.outcome import BEGIN, END, Outcome, recorded_peer
 from bench.peer.topic_log import TopicLog
 from bench.report import markdown, ratio, shown
 
@@ -106,3 +107,36 @@ def test_the_brokers_log_tells_the_next_offset_across_segments_and_half_written_
     assert log.end_offset() == 15
     (tmp_path / "00000000000000000015.log").write_bytes(batch(15, 1))
     assert log.end_offset() == 16
+
+
+def outcome(others: dict[str, float]) -> Outcome:
+    return Outcome("2026-01-02T00:00:00+00:00", findings(slow(10)), findings(slow(40)), True, 1.0, others)
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The recorded figures and the page, somewhere else."""
+    monkeypatch.setattr("bench.outcome.RECORDED", tmp_path / "recorded.json")
+    monkeypatch.setattr("bench.outcome.IMAGE", tmp_path / "benchmarks.svg")
+    monkeypatch.setattr("bench.outcome.PAGE", tmp_path / "page.md")
+    (tmp_path / "page.md").write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    return tmp_path
+
+
+def test_a_peer_that_was_slowed_down_by_others_is_not_recorded(files: Path) -> None:
+    outcome({"latency": 100.0}).record_peer()
+    assert recorded_peer() is None
+    outcome({"latency": 0.0}).record_peer()
+    kept = recorded_peer()
+    assert kept is not None
+    assert list(kept.figures) == ["latency.p50"]
+
+
+@pytest.mark.parametrize(("cores", "warned"), [(0.0, False), (100.0, True)])
+def test_the_page_says_when_its_figures_are_not_to_be_quoted(files: Path, cores: float, warned: bool) -> None:
+    outcome({"latency": cores}).publish()
+    page = (files / "page.md").read_text()
+    assert ("Not to be quoted" in page) is warned
+    assert page.startswith("before\n")
+    assert page.endswith("\nafter\n")
+    assert "old" not in page
