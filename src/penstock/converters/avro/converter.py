@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from penstock.api.batch import Column, Part
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, Width
-from penstock.api.errors import DataError
+from penstock.api.errors import DataError, PluginError
 from penstock.api.record import Schema
 
 from ..registry.client import SchemaText
@@ -19,6 +20,9 @@ from .schema import AvroType, parse_schema
 from .styles import AvroStyle
 from .to_connect import connect_schema
 from .writing import avro_writer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def _flag(name: str, default: bool, importance: Importance, doc: str) -> ConfigKey:
@@ -71,11 +75,13 @@ class AvroConverter(RegistryConverter):
             flatten_singletons=parsed["flatten.singleton.unions"],
             ignore_default=parsed["ignore.default.for.nullables"],
         )
+        self._parsed: dict[SchemaText, AvroType] = {}
 
     def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None:
             return None if schema is None or schema.optional else null_value()
-        return self.writer(topic, schema)(value)
+        data: bytes = self.ready_to_write(topic, schema).run(value)
+        return data
 
     def to_data(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         try:
@@ -104,9 +110,38 @@ class AvroConverter(RegistryConverter):
         schema = connect_schema(reader, self._style, version)
         return schema, avro_reader(writer, reader, schema, self._style, start=PREFIX_BYTES)
 
+    def encode(self, topic: str, column: Column) -> pa.Array | None:
+        from .column_writer import write_column
+
+        ready = self.ready_to_write(topic, column.schema)
+        return write_column(column, self._parse(ready.text), self._style, ready.prefix)
+
+    def decode(self, topic: str, data: pa.Array) -> Column | None:
+        parts = self.decode_parts(topic, data)
+        return parts[0].column if len(parts) == 1 and len(parts[0].rows) == len(data) else None
+
+    def decode_parts(self, topic: str, data: pa.Array) -> Sequence[Part]:
+        from .column_reader import column_reader, messages_by_prefix, read_rows
+
+        found: list[Part] = []
+        for prefix, rows in () if self._use_latest else messages_by_prefix(data):
+            try:
+                ready = self.ready_to_read(topic, prefix)
+            except PluginError:
+                continue
+            read = column_reader(self._parse(ready.text), ready.schema)
+            part = None if read is None else read_rows(data, rows, read)
+            found += [] if part is None else [Part(part[0], Column(part[1], ready.schema))]
+        return found
+
     def incompatibilities(self, reader: SchemaText, writer: SchemaText) -> list[str]:
         return problems(self._parse(reader), self._parse(writer))
 
     def _parse(self, text: SchemaText) -> AvroType:
-        referenced = self.client.referenced(text).values() if text.references else ()
-        return parse_schema(text.text, referenced)
+        found = self._parsed.get(text)
+        if found is None:
+            referenced = self.client.referenced(text).values() if text.references else ()
+            found = self._parsed[text] = parse_schema(text.text, referenced)
+            if len(self._parsed) > self._cache_size:
+                self._parsed.pop(next(iter(self._parsed)))
+        return found

@@ -84,7 +84,8 @@ class JsonSchemaConverter(RegistryConverter):
     def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None and (schema is None or not (schema.optional or schema.default_value is not None)):
             return None
-        return self.writer(topic, schema)(value)
+        data: bytes = self.ready_to_write(topic, schema).run(value)
+        return data
 
     def describe(self, schema: Schema | None) -> tuple[SchemaText, str | None]:
         if schema is None:

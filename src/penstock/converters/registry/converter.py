@@ -131,13 +131,19 @@ class SchemaFormat:
     unreadable: str
 
 
-@dataclass
-class _Ready:
-    """A writer or reader and until when it may be used."""
+@dataclass(frozen=True)
+class Ready:
+    """A writer or a reader: its Connect schema, the registry's schema and id, until when it may be used."""
 
     schema: Schema | None
+    text: SchemaText
+    prefix: bytes
     run: Callable[[Any], Any]
     until: float | None
+
+    @property
+    def is_over(self) -> bool:
+        return self.until is not None and time.monotonic() >= self.until
 
 
 class RegistryConverter(Converter):
@@ -160,8 +166,8 @@ class RegistryConverter(Converter):
         self._id_strict: bool = parsed["id.compatibility.strict"]
         self._normalize: bool = parsed["normalize.schemas"]
         self._cache_size: int = parsed["schemas.cache.config"]
-        self._writers: dict[tuple[str, Schema | None], _Ready] = {}
-        self._readers: dict[tuple[str, bytes], _Ready] = {}
+        self._writers: dict[tuple[str, Schema | None], Ready] = {}
+        self._readers: dict[tuple[str, bytes], Ready] = {}
         self._failures: dict[Any, tuple[float, DataError]] = {}
         self.take_settings(parsed)
 
@@ -196,31 +202,31 @@ class RegistryConverter(Converter):
         """The registry, shared by all converters of this process."""
         return shared_client(self._registry)
 
-    def writer(self, topic: str, schema: Schema | None) -> Write:
-        """The function for records of this topic and schema, made when it is first needed."""
+    def ready_to_write(self, topic: str, schema: Schema | None) -> Ready:
+        """The writer for records of this topic and schema, made when it is first needed."""
         ready = self._writers.get((topic, schema))
-        if ready is None or (ready.until is not None and time.monotonic() >= ready.until):
+        if ready is None or ready.is_over:
             with self._reported(self.format.unwritable.format(topic), ("w", topic, schema)):
                 ready = self._new_writer(topic, schema)
             _remember(self._writers, (topic, schema), ready, self._cache_size)
-        return ready.run
+        return ready
 
-    def to_data(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        if data is None:
-            return None, None
-        ready = self._reader(topic, data)
-        return ready.schema, ready.run(data)
-
-    def _reader(self, topic: str, data: bytes) -> _Ready:
-        prefix = data[:PREFIX_BYTES]
+    def ready_to_read(self, topic: str, prefix: bytes) -> Ready:
+        """The reader for messages of this topic that begin like this, made when it is first needed."""
         ready = self._readers.get((topic, prefix))
-        if ready is None or (ready.until is not None and time.monotonic() >= ready.until):
+        if ready is None or ready.is_over:
             with self._reported(self.format.unreadable.format(topic), ("r", topic, prefix)):
                 ready = self._new_reader(topic, prefix)
             _remember(self._readers, (topic, prefix), ready, self._cache_size)
         return ready
 
-    def _new_writer(self, topic: str, schema: Schema | None) -> _Ready:
+    def to_data(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        if data is None:
+            return None, None
+        ready = self.ready_to_read(topic, data[:PREFIX_BYTES])
+        return ready.schema, ready.run(data)
+
+    def _new_writer(self, topic: str, schema: Schema | None) -> Ready:
         own, name = self.describe(schema)
         subject = self._subject(topic, name)
         until = None
@@ -236,9 +242,9 @@ class RegistryConverter(Converter):
         else:
             number, text = self.client.find(subject, own, self._normalize), own
         prefix = bytes([MAGIC]) + number.to_bytes(PREFIX_BYTES - 1, "big")
-        return _Ready(schema, self.make_writer(schema, text, prefix), until)
+        return Ready(schema, text, prefix, self.make_writer(schema, text, prefix), until)
 
-    def _new_reader(self, topic: str, prefix: bytes) -> _Ready:
+    def _new_reader(self, topic: str, prefix: bytes) -> Ready:
         number = _schema_id(prefix)
         by_topic = self._subject_of(topic, None)
         text = self.client.by_id(number, by_topic)
@@ -250,7 +256,7 @@ class RegistryConverter(Converter):
             latest, until = self.client.latest(subject).schema, self._latest_until()
         version = self.client.version(subject, text)
         schema, read = self.make_reader(text, latest, version)
-        return _Ready(schema, read, until)
+        return Ready(schema, text, prefix, read, until)
 
     def _subject_of(self, topic: str, name: str | None) -> str | None:
         """The subject, or ``None`` when it takes a name."""
