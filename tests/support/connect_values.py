@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
 from itertools import count
 from typing import Any
 
@@ -17,6 +16,7 @@ from penstock.api.logical import (
     TIME_NAME,
     TIMESTAMP,
     TIMESTAMP_NAME,
+    decimal_of,
     decimal_schema,
     schema_scale,
 )
@@ -49,7 +49,7 @@ def leaf(schema: Schema) -> st.SearchStrategy[Any]:
     """Values of a schema that holds no other."""
     if schema.name == DECIMAL_NAME:
         scale = schema_scale(schema)
-        return st.integers(-(10**30), 10**30).map(lambda digits: Decimal(digits).scaleb(-scale))
+        return st.integers(-(10**30), 10**30).map(lambda digits: decimal_of(digits, scale))
     if schema.name == DATE_NAME:
         return st.dates()
     if schema.name == TIME_NAME:
