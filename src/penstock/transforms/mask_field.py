@@ -140,7 +140,7 @@ class MaskField(SidedTransform):
         one: dict[str, Any] = {name: sample}
         self._mask(one, (masked,))
         values = same(one[name], array.type, size)
-        members[name] = pc.if_else(array.is_valid(), values, None) if array.null_count else values
+        members[name] = pc.if_else(array.is_valid(), values, pa.scalar(None, array.type)) if array.null_count else values
         return True
 
     def _mask(self, target: dict[str, Any], masked: tuple[_Masked, ...]) -> None:

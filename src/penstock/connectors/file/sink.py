@@ -25,7 +25,7 @@ from penstock.api import (
     SinkTask,
     Type,
 )
-from penstock.api.columns import java_texts
+from penstock.api.columns import content, java_texts
 from penstock.api.text import java_text
 
 from .appending import Block, append
@@ -126,23 +126,18 @@ def _blocks(items: Iterable[Record | Batch]) -> Iterator[Block]:
             yield b"\n".join([*lines, b""])
             lines.clear()
         if isinstance(item, Batch) and len(item):
-            yield from _lines_of_column(item.value)
+            yield _lines_of_column(item.value)
     if lines:
         yield b"\n".join([*lines, b""])
 
 
-def _lines_of_column(column: Column) -> Iterator[Block]:
-    if column.array.type in _BYTES_TYPES:
-        yield from _lines_of_texts(column.array.fill_null(b"null"))
-    else:
-        yield from _lines_of_texts(java_texts(column))
-
-
-def _lines_of_texts(values: pa.Array) -> Iterator[Block]:
-    values = values.cast(pa.large_binary())
-    whole = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
-    yield memoryview(pc.binary_join(whole, pa.scalar(b"\n", pa.large_binary()))[0].as_buffer())
-    yield b"\n"
+def _lines_of_column(column: Column) -> Block:
+    array = column.array
+    if array.type in _BYTES_TYPES:
+        array = array.fill_null(pa.scalar(b"null", array.type))
+        end, nothing = pa.scalar(b"\n", array.type), pa.scalar(b"", array.type)
+        return content(pc.binary_join_element_wise(array, end, nothing))
+    return content(java_texts(column, end="\n"))
 
 
 def _line(value: Any, schema: Schema | None) -> bytes:

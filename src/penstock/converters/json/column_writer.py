@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.api.batch import Column
-from penstock.api.columns import java_doubles
+from penstock.api.columns import java_doubles, join
 from penstock.api.logical import TIMESTAMP_NAME
 from penstock.api.record import Schema, SchemaType
 
@@ -28,7 +26,7 @@ def json_texts(array: pa.Array, schema: Schema | None, style: Style) -> pa.Array
     if texts is None:
         write = writer_for(schema, style)
         return pa.array([write(value) for value in Column(array, schema).values()], pa.string())
-    return texts.fill_null(_null_text(schema, style)) if texts.null_count else texts
+    return texts.fill_null(pa.scalar(_null_text(schema, style), texts.type)) if texts.null_count else texts
 
 
 def _null_text(schema: Schema | None, style: Style) -> str:
@@ -65,7 +63,7 @@ def _typed(array: pa.Array, schema: Schema, style: Style) -> pa.Array | None:
 def _member(array: pa.StructArray, name: str, schema: Schema, style: Style) -> pa.Array:
     at = array.type.get_field_index(name)
     if at < 0:
-        return pa.repeat(_null_text(schema, style), len(array))
+        return pa.repeat(pa.scalar(_null_text(schema, style), pa.string()), len(array))
     return json_texts(array.field(at), schema, style)
 
 
@@ -89,10 +87,8 @@ def _scalar(array: pa.Array) -> pa.Array | None:
 
 
 def _joined(array: pa.StructArray, members: list[tuple[str, pa.Array]]) -> pa.Array:
-    wide = any(pa.types.is_large_string(texts.type) for _, texts in members)
-    kind = pa.large_string() if wide else pa.string()
-    parts: list[Any] = []
+    parts: list[pa.Array | str] = []
     for name, texts in members:
-        parts += [pa.scalar(f"{',' if parts else '{'}{quote(name)}:", kind), texts.cast(kind)]
-    joined = pc.binary_join_element_wise(*parts, pa.scalar("}", kind), pa.scalar("", kind))
-    return pc.if_else(array.is_valid(), joined, None) if array.null_count else joined
+        parts += [f"{',' if parts else '{'}{quote(name)}:", texts]
+    joined = join([*parts, "}"])
+    return pc.if_else(array.is_valid(), joined, pa.scalar(None, joined.type)) if array.null_count else joined

@@ -59,13 +59,16 @@ def wrapped(texts: pa.Array, prefix: str, suffix: str) -> pa.Array:
 def as_bytes(texts: pa.Array, tombstones: pa.Array | None) -> pa.Array:
     """Texts as a binary array; null where ``tombstones`` is."""
     if tombstones is not None and tombstones.null_count:
-        texts = pc.if_else(tombstones.is_valid(), texts, None)
+        texts = pc.if_else(tombstones.is_valid(), texts, pa.scalar(None, texts.type))
     return texts.cast(pa.large_binary() if pa.types.is_large_string(texts.type) else pa.binary())
 
 
 def decode_strings(data: pa.Array, prefix: str, suffix: str) -> pa.Array | None:
     """The strings between prefix and suffix, or ``None`` when a value is anything but a simple JSON string there."""
     opening, closing = f'{prefix}"'.encode(), f'"{suffix}'.encode()
+    first = data[0].as_py() if len(data) else None
+    if first is not None and not first.startswith(opening):
+        return None
     content = _content(data)
     filled = len(data) - data.null_count
     if content.low < _FIRST_PRINTABLE or content.count(_BACKSLASH) != prefix.count("\\") * filled:

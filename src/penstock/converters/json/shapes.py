@@ -89,7 +89,7 @@ class Shape:
             if at:
                 ends[:, at - 1] = position
                 fits &= position >= starts[:, at - 1] + (not self.is_string[at - 1])
-            fits &= texts.equal_at(np.where(fits, position, begin), part)
+            fits &= texts.equal_at(position if fits.all() else np.where(fits, position, begin), part)
             if at < count:
                 starts[:, at] = position + len(part)
         return starts, ends, fits

@@ -28,22 +28,22 @@ class Kind(IntEnum):
 
 def typed_column(tokens: pa.Array) -> pa.Array | None:
     """The values, if all tokens are of one kind."""
-    kind = _kind_of(tokens[0].as_py())
-    if kind is Kind.LONG:
-        return _longs(tokens)
-    if kind is Kind.DOUBLE and pc.all(_is_double(tokens)).as_py():
-        return typed_as(kind, tokens)
-    if kind is Kind.BOOLEAN:
-        is_true = pc.equal(tokens, "true")
-        return is_true if pc.all(pc.or_(is_true, pc.equal(tokens, "false"))).as_py() else None
-    return typed_as(kind, tokens) if kind is Kind.NULL and pc.all(pc.equal(tokens, "null")).as_py() else None
+    first = tokens[0].as_py()
+    if first in ("true", "false"):
+        is_true = _is(tokens, "true")
+        return is_true if pc.all(pc.or_(is_true, _is(tokens, "false"))).as_py() else None
+    if first == "null":
+        return pa.nulls(len(tokens)) if pc.all(_is(tokens, "null")).as_py() else None
+    if "." in first:
+        return tokens.cast(pa.float64()) if pc.all(_is_double(tokens)).as_py() else None
+    return _longs(tokens)
 
 
 def kinds_of(tokens: pa.Array) -> npt.NDArray[np.int8]:
     """The kind of each token."""
     kinds = np.zeros(len(tokens), np.int8)
-    kinds[_mask(pc.equal(tokens, "null"))] = Kind.NULL
-    kinds[_mask(pc.or_(pc.equal(tokens, "true"), pc.equal(tokens, "false")))] = Kind.BOOLEAN
+    kinds[_mask(_is(tokens, "null"))] = Kind.NULL
+    kinds[_mask(pc.or_(_is(tokens, "true"), _is(tokens, "false")))] = Kind.BOOLEAN
     kinds[_mask(pc.match_substring_regex(tokens, _LONG))] = Kind.LONG
     kinds[_mask(_is_double(tokens))] = Kind.DOUBLE
     return kinds
@@ -54,12 +54,12 @@ def typed_as(kind: Kind, tokens: pa.Array) -> pa.Array:
     if kind is Kind.NULL:
         return pa.nulls(len(tokens))
     if kind is Kind.BOOLEAN:
-        return pc.equal(tokens, "true")
+        return _is(tokens, "true")
     return tokens.cast(pa.int64() if kind is Kind.LONG else pa.float64())
 
 
-def _kind_of(token: str) -> Kind:
-    return Kind(int(kinds_of(pa.array([token]))[0]))
+def _is(tokens: pa.Array, literal: str) -> pa.Array:
+    return pc.equal(tokens, pa.scalar(literal, tokens.type))
 
 
 def _longs(tokens: pa.Array) -> pa.Array | None:
@@ -74,7 +74,9 @@ def _longs(tokens: pa.Array) -> pa.Array | None:
 def _is_double(tokens: pa.Array) -> pa.Array:
     found = pc.match_substring_regex(tokens, _DOUBLE)
     lengths = pc.binary_length(tokens)
-    return found if pc.max(lengths).as_py() <= _LONGEST_DOUBLE else pc.and_(found, pc.less(lengths, _LONGEST_DOUBLE))
+    if pc.max(lengths).as_py() <= _LONGEST_DOUBLE:
+        return found
+    return pc.and_(found, pc.less_equal(lengths, pa.scalar(_LONGEST_DOUBLE, lengths.type)))
 
 
 def _mask(flags: pa.Array) -> npt.NDArray[np.bool_]:
