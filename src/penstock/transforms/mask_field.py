@@ -140,7 +140,9 @@ class MaskField(SidedTransform):
         one: dict[str, Any] = {name: sample}
         self._mask(one, (masked,))
         values = same(one[name], array.type, size)
-        members[name] = pc.if_else(array.is_valid(), values, pa.scalar(None, array.type)) if array.null_count else values
+        if array.null_count:
+            values = pc.if_else(array.is_valid(), values, pa.scalar(None, array.type))
+        members[name] = values
         return True
 
     def _mask(self, target: dict[str, Any], masked: tuple[_Masked, ...]) -> None:
