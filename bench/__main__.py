@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +28,9 @@ from .system import System
 from .worker import Penstock
 
 console = Console()
+
+MINUTES_ALONE, MINUTES_WITH_PEER = 6.5, 16.0
+"""No step begins later than this."""
 
 
 def main(
@@ -80,8 +84,12 @@ def _measure(steps: dict[str, Step], kinds: Sequence[type[System]], scale: Scale
     load = os.getloadavg()[0]
     found = {kind: Findings(kind.name, kind.version(), date, describe()) for kind in kinds}
     others: dict[str, float] = {}
-    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+    ends = time.monotonic() + 60 * (MINUTES_WITH_PEER if KafkaConnect in kinds else MINUTES_ALONE)
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder, suppress(KeyboardInterrupt):
         for name, step in steps.items():
+            if time.monotonic() > ends:
+                console.print(f"[yellow]{name} is left out: the time is over. Choose it with --only.[/yellow]")
+                continue
             watch = Others()
             for kind in kinds:
                 _measure_step(name, step, kind, scale, Path(folder), found[kind])

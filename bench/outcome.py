@@ -85,9 +85,9 @@ class Outcome:
         if self.noisy:
             steps = ", ".join(f"{step} {cores:.1f}" for step, cores in self.noisy.items())
             about += (
-                f"\n\n**Not to be quoted.** The machine was busy with other work: load {self.load_before:.1f} before the "
-                f"run, and other processes used so many of its cores during the steps: {steps}. Times and speeds of both "
-                f"systems are worse than they would be, by amounts that differ, so the ratios are rough, too."
+                f"\n\n**Not to be quoted.** The machine was busy with other work: load {self.load_before:.1f} before "
+                f"the run, and other processes used so many of its cores during the steps: {steps}. Times and speeds "
+                f"measured in this run are worse than they would be, by unknown amounts, and ratios are rough."
             )
         picture = ""
         if self.peer:
