@@ -105,13 +105,17 @@ def _code(text: str | None) -> str:
 
 def cli_page() -> str:
     parts = [NOTE, "# Command line\n"]
-    for command in app.registered_commands:
+    commands = [("", command) for command in app.registered_commands]
+    for group in app.registered_groups:
+        found = group.typer_instance.registered_commands if group.typer_instance else []
+        commands += [(f"{group.name} ", command) for command in found]
+    for prefix, command in commands:
         function = command.callback
         if function is None:
             continue
         text = re.sub(r"\[/?[a-z ]*\]", "", inspect.getdoc(function) or "")
         parts += [
-            f"## penstock {command.name or function.__name__}\n",
+            f"## penstock {prefix}{command.name or function.__name__}\n",
             f"{_as_markdown(text)}\n",
             _parameters(function),
         ]

@@ -10,6 +10,7 @@ import typer
 
 import penstock
 
+from . import dlq
 from . import doctor as doctor_checks
 from .exit_codes import USAGE
 from .output import DEFAULT_URL, Output, System
@@ -35,6 +36,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(dlq.app, name="dlq")
 
 _Paths = Annotated[
     list[Path], typer.Argument(metavar="FILE_OR_FOLDER", help="Pipeline files (YAML or JSON), or folders with them.")

@@ -59,7 +59,7 @@ class PipelinesClient:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise Refused(0, f"Cannot reach a worker at {self._url}: {error}. --url chooses another one.") from error
         if answer.status_code != httpx.codes.OK:
-            raise Refused(answer.status_code, _message(answer))
+            raise Refused(answer.status_code, refusal_text(answer))
         return answer.json()
 
 
@@ -68,7 +68,8 @@ def _only_here(files: PipelineFiles, plan: Plan) -> list[Any]:
     return [problem for problem in files.problems if problem not in plan.problems]
 
 
-def _message(answer: httpx.Response) -> str:
+def refusal_text(answer: httpx.Response) -> str:
+    """What a worker that did not do something says about it."""
     try:
         return str(answer.json()["message"])
     except (ValueError, KeyError, TypeError):

@@ -100,7 +100,7 @@ def parse_connector_config(
         value_converter=converter_ref(plugins, worker, settings, "value.converter"),
         header_converter=converter_ref(plugins, worker, settings, "header.converter"),
         transforms=transform_chain(plugins, settings),
-        errors=error_policy(parsed),
+        errors=error_policy(parsed, settings),
         topics=tuple(dict.fromkeys(filter(None, parsed["topics"]))) if is_sink else (),
         topics_regex=parsed["topics.regex"] if is_sink else "",
         group_id=consumer_group(worker, settings) if is_sink else "",
@@ -144,16 +144,20 @@ def transform_chain(plugins: Plugins, settings: Mapping[str, str]) -> list[Trans
     return chain
 
 
-def error_policy(parsed: Mapping[str, Any]) -> ErrorPolicy:
-    """The ``errors.*`` keys, from parsed framework keys of a source or sink."""
+def error_policy(parsed: Mapping[str, Any], settings: Mapping[str, str]) -> ErrorPolicy:
+    """The ``errors.*`` keys, from parsed framework keys of a source or sink.
+
+    Kafka Connect defines those of the dead letter queue for sinks only; a source that has them is understood too.
+    """
+    topic, headers = "errors.deadletterqueue.topic.name", "errors.deadletterqueue.context.headers.enable"
     return ErrorPolicy(
         tolerate_all=parsed["errors.tolerance"] == "all",
         retry_timeout_ms=parsed["errors.retry.timeout"],
         retry_delay_max_ms=parsed["errors.retry.delay.max.ms"],
         log=parsed["errors.log.enable"],
         log_messages=parsed["errors.log.include.messages"],
-        dead_letter_topic=parsed.get("errors.deadletterqueue.topic.name") or "",
-        dead_letter_headers=parsed.get("errors.deadletterqueue.context.headers.enable") or False,
+        dead_letter_topic=parsed.get(topic) or trim(settings.get(topic, "")),
+        dead_letter_headers=bool(parse_value(headers, settings.get(headers), Type.BOOLEAN)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -13,21 +14,24 @@ from penstock.topics.interface import TopicPartition
 from .connector_config import ConnectorConfig
 from .dead_letters import DeadLetter, DeadLetterBox, DeadLetterPage, ReplayOutcome, ReplayRequest
 from .pump import Pump
-from .requests import BadRequest, Conflict
+from .requests import BadRequest, Conflict, TargetState
 from .services import Services
 from .sink_pump import SinkPump
+from .worker import Worker
 
 T = TypeVar("T")
 
 LETTERS_AT_ONCE = 500
+START_SECONDS = 30.0
+LOOK_SECONDS = 0.05
 
 
 class DeadLetterDesk:
-    """Lives on the runtime's loop; ``pumps`` are the pumps of a connector's tasks, in order."""
+    """Lives on the runtime's loop."""
 
-    def __init__(self, services: Services, pumps: Callable[[str], Sequence[Pump]]) -> None:
+    def __init__(self, services: Services, worker: Worker) -> None:
         self._services = services
-        self._pumps = pumps
+        self._worker = worker
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def page(self, config: Mapping[str, str | None], after: str | None, limit: int) -> DeadLetterPage:
@@ -56,17 +60,31 @@ class DeadLetterDesk:
     async def _replay(self, parsed: ConnectorConfig, box: DeadLetterBox, letters: list[DeadLetter]) -> ReplayOutcome:
         topic = parsed.topics[0] if len(parsed.topics) == 1 else box.topic
         outcome = ReplayOutcome(0)
-        for pump, own in self._shared_out(parsed.name, letters):
+        for pump, own in self._shared_out(letters, await self._running(parsed.name)):
             for start in range(0, len(own), LETTERS_AT_ONCE):
                 some = own[start : start + LETTERS_AT_ONCE]
                 outcome = outcome.plus(await pump.replay(some, box.topic, topic))
         return outcome
 
-    def _shared_out(self, name: str, letters: Sequence[DeadLetter]) -> list[tuple[Pump, list[DeadLetter]]]:
+    async def _running(self, name: str) -> Sequence[Pump]:
+        """The pumps of a connector that takes records, with its newest configuration. One that starts is waited for."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + START_SECONDS
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._worker.settled(name), START_SECONDS)
+        while True:
+            pumps = self._worker.pumps(name)
+            if any(pump.can_replay for pump in pumps):
+                return pumps
+            wanted = self._services.configs.snapshot().target_state(name)
+            if pumps or wanted is not TargetState.STARTED or loop.time() > until:
+                raise Conflict(f"Connector {name} has no running task. Start or resume it to replay its dead letters.")
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _shared_out(
+        self, letters: Sequence[DeadLetter], pumps: Sequence[Pump]
+    ) -> list[tuple[Pump, list[DeadLetter]]]:
         """The letters by the task that has their topic partition now; the first one has those of nobody."""
-        pumps = self._pumps(name)
-        if not pumps or not any(pump.can_replay for pump in pumps):
-            raise Conflict(f"Connector {name} has no running task. Start or resume it to replay its dead letters.")
         shares: dict[int, list[DeadLetter]] = {}
         for letter in letters:
             owner = next((n for n, pump in enumerate(pumps) if _owns(pump, letter)), 0)

@@ -140,7 +140,6 @@ class Pump(ABC):
             if not self._stopping:
                 await self.begin()
                 self._report(State.RUNNING, None)
-            self._replays.open()
             while not self._stopping:
                 if self._paused:
                     await self._park()

@@ -71,15 +71,12 @@ class Replays:
 
     def __init__(self) -> None:
         self._waiting: deque[Replay] = deque()
-        self._open = False
+        self._open = True
 
     @property
     def is_open(self) -> bool:
+        """Whether the task runs, or is about to."""
         return self._open
-
-    def open(self) -> None:
-        """The task runs now."""
-        self._open = True
 
     def close(self) -> None:
         """The task has come to its end: whoever waits is told so."""

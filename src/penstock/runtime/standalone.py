@@ -63,7 +63,7 @@ class StandaloneHerder(Herder):
         self._worker = worker
         self._loggers = loggers
         self._offsets = OffsetChanges(services)
-        self._dead_letters = DeadLetterDesk(services, worker.pumps)
+        self._dead_letters = DeadLetterDesk(services, worker)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.provisioner = Provisioner(services, worker, self._lock, self._offsets.write)
         self.ready = False
