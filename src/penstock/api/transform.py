@@ -36,6 +36,10 @@ class Transform(Plugin):
         An exception makes it a record-level error: ``errors.tolerance`` and the dead letter queue decide.
         """
 
+    def apply_owned(self, record: Record) -> Record | None:
+        """Like ``apply``, for a record that nobody else holds: it may be changed in place, unless this raises."""
+        return self.apply(record)
+
     def apply_batch(self, batch: Batch) -> Batch | None:
         """The same for many records at once, or ``None`` when they must go one by one (the default).
 

@@ -22,7 +22,7 @@ from penstock.api.converter import Converter
 from penstock.api.record import Header, Record, Schema
 from penstock.api.transform import RowsDeclined
 
-from .chain import Chain, Link
+from .chain import Chain, Link, keeps_pace
 
 Rows = npt.NDArray[np.int64]
 
@@ -93,15 +93,6 @@ class ColumnChain:
             group = changed
         if len(group.rows):
             passed.groups.append(group)
-
-
-def keeps_pace(plugin: object, plain: str, columnar: str) -> bool:
-    """Whether a method for columns belongs to the plain one: no subclass has changed only the plain one since."""
-    kinds = type(plugin).__mro__
-    first = {
-        name: next((at for at, c in enumerate(kinds) if name in vars(c)), len(kinds)) for name in (plain, columnar)
-    }
-    return first[columnar] <= first[plain]
 
 
 def decode_parts(converter: Converter, topic: str, data: pa.Array) -> Sequence[Part]:

@@ -114,7 +114,7 @@ class RowConverter:
                 )
                 if chain is not None:
                     began = perf_counter()
-                    record = chain.apply(record, self._errors, origin)  # type: ignore[arg-type]
+                    record = chain.apply(record, self._errors, origin, owned=True)  # type: ignore[arg-type]
                     seconds += perf_counter() - began
             except RecordSkipped:
                 continue

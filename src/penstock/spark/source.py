@@ -19,8 +19,8 @@ from penstock.api.record import Record, Schema
 from penstock.api.task import Progress
 
 from .batchwise import BatchwiseChain, Passing
-from .chain import reported_name
-from .columns import ColumnChain, Group, Passed, Rows, keeps_pace
+from .chain import keeps_pace, reported_name
+from .columns import ColumnChain, Group, Passed, Rows
 from .copies import Copy, copy_of
 from .errors import SOURCE_WORKER_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
 from .frame_files import loads_frames, read_rows

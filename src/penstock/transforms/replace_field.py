@@ -17,6 +17,7 @@ from .sides import KeySide, SidedTransform, ValueSide
 from .structs import REPLACE_NULL, SchemaCache, null_in_required, rebuilt, require_map, require_struct
 
 _PURPOSE = "field replacement"
+_CACHE_SIZE = 256
 
 
 def _parse_renames(mappings: Sequence[str]) -> dict[str, str]:
@@ -74,6 +75,7 @@ class ReplaceField(SidedTransform):
         self._origins = {self._renames[old]: old for old in hash_map_order(self._renames)}
         self._with_default: bool = parsed["replace.null.with.default"]
         self._plans = SchemaCache(self._plan)
+        self._moves: dict[tuple[str, ...], list[tuple[str, str]]] = {}
 
     def change(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         if value is None:
@@ -103,10 +105,20 @@ class ReplaceField(SidedTransform):
         return name not in self._exclude and (not self._include or name in self._include)
 
     def _replace_map(self, value: dict[str, Any]) -> dict[str, Any]:
+        names = tuple(value)
+        moves = self._moves.get(names)
+        if moves is None:
+            if len(self._moves) >= _CACHE_SIZE:
+                self._moves.clear()
+            moves = self._moves[names] = self._moves_of(names)
+        return {new: value[old] for old, new in moves}
+
+    def _moves_of(self, names: tuple[str, ...]) -> list[tuple[str, str]]:
+        """Which members of a map stay, with their old and new names, in the order in which they are put."""
         renames = self._renames
-        if any(new in value for old, new in renames.items() if old in value):
-            value = {name: value[name] for name in hash_map_order(value)}
-        return {renames.get(name, name): item for name, item in value.items() if self._keeps(name)}
+        if any(new in names for old, new in renames.items() if old in names):
+            names = tuple(hash_map_order(names))
+        return [(name, renames.get(name, name)) for name in names if self._keeps(name)]
 
     def _plan(self, schema: Schema) -> _Plan:
         kept = [f for f in schema.fields if self._keeps(f.name)]

@@ -98,6 +98,10 @@ class KeySide(SidedTransform):
             return record
         return with_key(record, schema, key)
 
+    def apply_owned(self, record: Record) -> Record | None:
+        record.key_schema, record.key = self.change(record.key_schema, record.key, record)
+        return record
+
     def apply_batch(self, batch: Batch) -> Batch | None:
         key = self.change_column(Column(nulls(len(batch))) if batch.key is None else batch.key, batch)
         return None if key is None else batch.with_(key=key)
@@ -113,6 +117,10 @@ class ValueSide(SidedTransform):
         if value is record.value and schema is record.value_schema:
             return record
         return with_value(record, schema, value)
+
+    def apply_owned(self, record: Record) -> Record | None:
+        record.value_schema, record.value = self.change(record.value_schema, record.value, record)
+        return record
 
     def apply_batch(self, batch: Batch) -> Batch | None:
         value = self.change_column(batch.value, batch)

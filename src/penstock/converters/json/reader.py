@@ -20,6 +20,7 @@ __all__ = ["MISSING", "JsonError", "read_envelope", "read_exact", "read_plain", 
 
 _ODD_ZERO = re.compile(rb"-0[.0]*(?![0-9.])|[eE]-[0-9]{9}")
 _LONG_NUMBER = re.compile(rb"[0-9]{500}")
+_SMALLEST_LONG, _LARGEST_LONG = -(2**63), 2**63 - 1
 _QUICK_SIZE = 1000
 """No text of so few bytes is nested too deep or holds too long a number."""
 
@@ -84,15 +85,19 @@ def to_plain(node: Any) -> Any:
 def _may_be_odd(value: Any) -> bool:
     """Whether a number in there may differ from what Java reads: zero with a sign, or an integer of over 64 bits."""
     kind = type(value)
-    if kind is str:
-        return False
-    if kind is dict:
-        return any(map(_may_be_odd, value.values()))
-    if kind is list:
-        return any(map(_may_be_odd, value))
-    if kind is float:
-        return bool(value == 0.0)
-    return _has_big_integer(value)
+    for item in value.values() if kind is dict else value if kind is list else (value,):
+        kind = type(item)
+        if kind is str or kind is bool or item is None:
+            continue
+        if kind is int:
+            if not _SMALLEST_LONG <= item <= _LARGEST_LONG:
+                return True
+        elif kind is float:
+            if item == 0.0:
+                return True
+        elif _may_be_odd(item):
+            return True
+    return False
 
 
 def _has_big_integer(value: Any) -> bool:
@@ -100,7 +105,7 @@ def _has_big_integer(value: Any) -> bool:
         return any(map(_has_big_integer, value.values()))
     if type(value) is list:
         return any(map(_has_big_integer, value))
-    return type(value) is int and not -(2**63) <= value < 2**63
+    return type(value) is int and not _SMALLEST_LONG <= value <= _LARGEST_LONG
 
 
 def _is_extreme(data: bytes) -> bool:
