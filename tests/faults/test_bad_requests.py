@@ -19,20 +19,18 @@ from urllib.parse import quote
 import httpx
 import psutil
 import pytest
-
-from tests.support.waiting import wait_until
-from tests.support.worker import PenstockProcess
-
-schemathesis = pytest.importorskip("schemathesis")
-
-from hypothesis import HealthCheck, given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-from schemathesis.checks import not_a_server_error  # noqa: E402
-from schemathesis.specs.openapi.checks import (  # noqa: E402
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
     status_code_conformance,
 )
+
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
 
 pytestmark = pytest.mark.integration
 

