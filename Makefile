@@ -7,7 +7,7 @@ BIN   := $(VENV)/bin
 ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format types unit bench docs clean
+.PHONY: help setup run test lint format types unit bench record-goldens docs clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36mmake %-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ format: $(VENV)/.dev ## Mend style where a tool can
 
 bench: $(VENV)/.dev ## Measure us and Kafka Connect on the same work (ARGS="--no-peer", "--only latency")
 	@$(BIN)/python -m bench $(ARGS)
+
+record-goldens: $(VENV)/.dev ## Observe the record cases again on Kafka's own classes (ARGS=--check compares only)
+	@$(BIN)/python tools/records/observe.py $(ARGS)
 
 docs: $(VENV)/.dev ## Write docs/reference from the code
 	@$(BIN)/python docs/generate.py
