@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
+from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import ConfigError
 from penstock.api.record import Field, Record, Schema, SchemaType
 
 from . import cast_functions
 from .cast_functions import TARGETS, cast_schemaless, cast_with_schema, type_list
+from .columns import are_complete, column_of, is_nothing, mapped, members_of
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import (
     REPLACE_NULL,
@@ -24,6 +28,16 @@ from .structs import (
 )
 
 _PURPOSE = "cast types"
+_ARROW = {
+    SchemaType.INT8: pa.int8(),
+    SchemaType.INT16: pa.int16(),
+    SchemaType.INT32: pa.int32(),
+    SchemaType.INT64: pa.int64(),
+    SchemaType.FLOAT32: pa.float32(),
+    SchemaType.FLOAT64: pa.float64(),
+    SchemaType.BOOLEAN: pa.bool_(),
+    SchemaType.STRING: pa.string(),
+}
 
 
 class _Spec(NamedTuple):
@@ -137,6 +151,37 @@ class Cast(SidedTransform):
             result[name] = cast(result.get(name))
         return plan.schema, result
 
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        schema = column.schema
+        if is_nothing(column):
+            return column
+        if self._whole is not None:
+            return self._cast_whole(column, self._whole)
+        members = members_of(column)
+        if members is None:
+            return None
+        if schema is None:
+            for name, cast in self._schemaless:
+                values = Column(members.get(name, pa.nulls(len(batch))))
+                members[name] = _cast_column(values, cast, self._targets[name])
+            return column_of(members)
+        plan = self._structs.get(schema)
+        if not are_complete(members, schema.fields, self._with_default):
+            return None
+        for name, cast in plan.casts:
+            values = Column(members[name], schema.by_name[name].schema)
+            members[name] = _cast_column(values, cast, self._targets[name])
+        return column_of(members, plan.schema)
+
+    def _cast_whole(self, column: Column, target: SchemaType) -> Column | None:
+        """Nulls keep their schema, so that they cannot share a column with others that have one."""
+        if column.schema is None:
+            return Column(_cast_column(column, self._schemaless_whole, target))
+        if column.array.null_count:
+            return None
+        schema, cast = self._wholes.get(column.schema)
+        return Column(_cast_column(column, cast, target), schema)
+
     def _struct_plan(self, schema: Schema) -> _StructPlan:
         casts: dict[str, cast_functions.Cast] = {}
         fields: list[Field] = []
@@ -149,6 +194,14 @@ class Cast(SidedTransform):
             fields.append(Field(field.name, _cast_schema(Schema(target), field.schema, cast)))
         updated = _cast_schema(rebuilt(schema, fields), schema, cast_with_schema(schema, SchemaType.STRING))
         return _StructPlan(updated, StructCopier(schema.fields, self._with_default), tuple(casts.items()))
+
+
+def _cast_column(column: Column, cast: cast_functions.Cast, target: SchemaType) -> pa.Array:
+    kind = column.array.type
+    is_plain = column.schema is None or column.schema.name is None
+    if target is SchemaType.STRING and is_plain and (pa.types.is_signed_integer(kind) or pa.types.is_string(kind)):
+        return column.array.cast(pa.string())
+    return mapped(column, cast, _ARROW[target])
 
 
 def _whole_plan(schema: Schema, target: SchemaType) -> tuple[Schema, cast_functions.Cast]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.api.batch import Column
-from penstock.api.record import Field, Schema, SchemaType
+from penstock.api.record import Field, Millis, Schema, SchemaType
+from penstock.api.transform import RowsDeclined
 
 Members = dict[str, pa.Array]
 
@@ -42,6 +43,27 @@ def column_of(members: Mapping[str, pa.Array], schema: Schema | None = None) -> 
 def same(value: Any, kind: pa.DataType, size: int) -> pa.Array:
     """One value, so many times."""
     return pa.repeat(pa.scalar(value, kind), size)
+
+
+def mapped(column: Column, change: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
+    """What a function makes of each value, as an array of a type. Rows where it raises are declined."""
+    results: list[Any] = []
+    bad: list[int] = []
+    for value in column.values():
+        try:
+            result = change(value)
+        except Exception:
+            result = None
+            bad.append(len(results))
+        if type(result) is Millis:
+            bad.append(len(results))
+        results.append(result)
+    if not bad:
+        return pa.array(results, kind)
+    flags = [False] * len(results)
+    for row in bad:
+        flags[row] = True
+    raise RowsDeclined(pa.array(flags, pa.bool_()))
 
 
 def are_complete(members: Members, fields: Iterable[Field], with_default: bool) -> bool:

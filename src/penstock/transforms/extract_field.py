@@ -44,20 +44,20 @@ class ExtractField(SidedTransform):
 
     def change_column(self, column: Column, batch: Batch) -> Column | None:
         schema = column.schema
-        if len(self._path.steps) != 1:
-            return None
         if is_nothing(column):
             return column if schema is None else None
-        members = members_of(column)
-        if members is None:
+        for step in self._path.steps:
+            members = members_of(column)
+            if members is None:
+                return None
+            if column.schema is None:
+                column = Column(members.get(step, pa.nulls(len(batch))))
+            else:
+                column = Column(members[step], column.schema.by_name[step].schema)
+        found = None if schema is None else self._schemas.get(schema)
+        if column.array.null_count and self._with_default and found is not None and found.default_value is not None:
             return None
-        name = self._path.steps[0]
-        if schema is None:
-            return Column(members.get(name, pa.nulls(len(batch))))
-        found = self._schemas.get(schema)
-        if members[name].null_count and self._with_default and found.default_value is not None:
-            return None
-        return Column(members[name], found)
+        return Column(column.array, found) if self._path.steps else None
 
     def _field_schema(self, schema: Schema) -> Schema:
         field = self._path.field_in(schema)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
 from penstock.api.errors import DataError
 from penstock.api.record import Record
-from penstock.api.transform import Transform
+from penstock.api.transform import RowsDeclined, Transform
 
 from .java.date_format import DateFormatter
-from .java.date_pattern import DatePatternError, parse_pattern
+from .java.date_pattern import DatePatternError, parse_pattern, shortest_period
 from .java.regex import JavaPattern, valid_regex
 from .record_text import record_text
 from .sides import with_topic
@@ -89,8 +91,11 @@ class TimestampRouter(Transform):
         self._topic_format: str = parsed["topic.format"]
         self._formatter: DateFormatter | None = None
         self._broken: str | None = None
+        self._period = 1
         try:
-            self._formatter = DateFormatter(parse_pattern(parsed["timestamp.format"]))
+            tokens = parse_pattern(parsed["timestamp.format"])
+            self._formatter = DateFormatter(tokens)
+            self._period = shortest_period(tokens)
         except DatePatternError as error:
             self._broken = str(error)
 
@@ -101,3 +106,15 @@ class TimestampRouter(Transform):
             raise DataError(self._broken, ILLEGAL_ARGUMENT)
         topic = self._topic_format.replace("${topic}", record.topic)
         return with_topic(record, topic.replace("${timestamp}", self._formatter.format(record.timestamp)))
+
+    def apply_batch(self, batch: Batch) -> Batch | None:
+        """All records that go where the first one goes."""
+        if batch.timestamp is None or batch.timestamp.null_count or self._formatter is None:
+            return None
+        periods = batch.timestamp.to_numpy() // self._period
+        same = periods == periods[0]
+        if not same.all():
+            raise RowsDeclined(pa.array(~same))
+        topic = self._topic_format.replace("${topic}", batch.topic)
+        shown = self._formatter.format(batch.timestamp[0].as_py())
+        return batch.with_(topic=topic.replace("${timestamp}", shown))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
+from penstock.api.batch import Batch, Column
 from penstock.api.calendar import MILLIS_PER_DAY
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, one_of
 from penstock.api.errors import ConfigError, DataError
@@ -22,6 +25,7 @@ from penstock.api.logical import (
 from penstock.api.record import INT64, STRING, Field, Record, Schema, SchemaType
 from penstock.api.text import java_class
 
+from .columns import are_complete, column_of, is_nothing, mapped, members_of
 from .java.date_format import DateFormatter
 from .java.date_parse import DateParser
 from .java.date_pattern import DatePatternError, parse_pattern
@@ -46,6 +50,13 @@ _OPTIONAL = {target: schema.with_(optional=True) for target, schema in _SCHEMAS.
 _KINDS = {TIMESTAMP_NAME: "Timestamp", DATE_NAME: "Date", TIME_NAME: "Time"}
 _PER_SECOND = {"nanoseconds": 10**9, "microseconds": 10**6, "milliseconds": 1000, "seconds": 1}
 _LONG_MAX = (1 << 63) - 1
+_ARROW = {
+    "string": pa.string(),
+    "unix": pa.int64(),
+    "Date": pa.date32(),
+    "Time": pa.time32("ms"),
+    "Timestamp": pa.timestamp("ms", "UTC"),
+}
 
 _ToMillis = Callable[[Any], int]
 _FromMillis = Callable[[int], Any]
@@ -127,14 +138,40 @@ class TimestampConverter(SidedTransform):
         plan = self._structs.get(schema)
         return plan.schema, self._convert_struct(struct, plan)
 
+    def change_column(self, column: Column, batch: Batch) -> Column | None:
+        schema, arrow = column.schema, _ARROW[self._target]
+        if schema is None and is_nothing(column):
+            return column
+        if not self._field:
+            if schema is None:
+                return Column(mapped(column, self._convert_inferred, arrow))
+            kind = _kind_of(schema)
+            return Column(mapped(column, lambda value: self._convert(value, kind), arrow), self._target_schema(schema))
+        members = members_of(column)
+        if members is None:
+            return None
+        if schema is None:
+            values = Column(members.get(self._field, pa.nulls(len(batch))))
+            members[self._field] = mapped(values, self._convert_inferred, arrow)
+            return column_of(members)
+        plan = self._structs.get(schema)
+        if not are_complete(members, schema.fields, self._with_default):
+            return None
+        if plan.kind is not None:
+            field_kind, values = plan.kind, Column(members[self._field], schema.by_name[self._field].schema)
+            members[self._field] = mapped(values, lambda value: self._convert(value, field_kind), arrow)
+        return column_of(members, plan.schema)
+
+    def _convert_inferred(self, value: Any) -> Any:
+        return None if value is None else self._convert(value, _inferred_kind(value))
+
     def _change_schemaless(self, value: Any) -> Any:
         if value is None:
             return None
         if not self._field:
-            return self._convert(value, _inferred_kind(value))
+            return self._convert_inferred(value)
         result = require_map(value, _PURPOSE).copy()
-        old = result.get(self._field)
-        result[self._field] = None if old is None else self._convert(old, _inferred_kind(old))
+        result[self._field] = self._convert_inferred(result.get(self._field))
         return result
 
     def _convert(self, value: Any, kind: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _LETTERS = frozenset("GyMdkHmsSEDFwWahKzZYuXL")
@@ -60,6 +61,15 @@ def parse_pattern(pattern: str) -> tuple[Token, ...]:
             _add_text(tokens, char)
             at += 1
     return tuple(tokens)
+
+
+def shortest_period(tokens: Iterable[Token]) -> int:
+    """So many milliseconds at least, from any multiple of it on, are written in the same way (in UTC)."""
+    letters = {token.letter for token in tokens if isinstance(token, Letters)}
+    for finer, millis in (("S", 1), ("s", 1000), ("m", 60_000), ("HkKha", 3_600_000)):
+        if letters & set(finer):
+            return millis
+    return 86_400_000
 
 
 def _quoted(pattern: str, at: int) -> tuple[str, int]:
