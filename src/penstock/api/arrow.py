@@ -108,6 +108,14 @@ def plain_value(value: Any, schema: Schema) -> Any:
     return value
 
 
+def differs_in_arrow(schema: Schema) -> bool:
+    """Whether Arrow gives values of a schema in another form than records hold: times of day and maps."""
+    if schema.name == TIME_NAME or schema.type is SchemaType.MAP:
+        return True
+    inner = [field.schema for field in schema.fields]
+    return any(map(differs_in_arrow, inner if schema.value_schema is None else [*inner, schema.value_schema]))
+
+
 def schema_of(kind: pa.DataType, name: str = "") -> Schema:
     """The (optional) schema for values of an Arrow type. ``DataError`` for a type that records cannot hold."""
     return _required_schema_of(kind, name).with_(optional=True)

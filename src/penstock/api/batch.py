@@ -27,8 +27,12 @@ class Column:
 
     def values(self) -> list[Any]:
         """The values as records hold them."""
+        from .arrow import differs_in_arrow, plain_value
+
         found: list[Any] = self.array.to_pylist()
-        narrow = None if self.schema is not None else _narrowing(self.array.type)
+        if self.schema is not None:
+            return [plain_value(value, self.schema) for value in found] if differs_in_arrow(self.schema) else found
+        narrow = _narrowing(self.array.type)
         return found if narrow is None else [narrow(value) for value in found]
 
 
