@@ -29,7 +29,8 @@ def add(world: World, *connectors: str | None, partition: int = 0, partitions: i
     for number, connector in enumerate(connectors):
         headers = [{"key": "own", "value": b"h"}]
         if connector is not None:
-            context = {"topic": "in", "partition": "3", "offset": str(number), "connector.name": connector, "task.id": "1"}
+            context = {"topic": "in", "partition": "3", "offset": str(number), "task.id": "1"}
+            context["connector.name"] = connector
             headers += [{"key": PREFIX + key, "value": value.encode()} for key, value in context.items()]
             headers.append({"key": PREFIX + "exception.message", "value": None})
         rows.append({"key": b"k", "value": str(number).encode(), "headers": headers, "timestamp": 5})
