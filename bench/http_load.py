@@ -6,9 +6,13 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 from urllib.parse import urlsplit
 
 import uvloop
+
+PATIENCE_SECONDS = 30.0
+"""How long the last answers may take after the time is over."""
 
 _END_OF_HEAD = b"\r\n\r\n"
 
@@ -40,7 +44,7 @@ async def _get_repeatedly(url: str, connections: int, seconds: float, pause: flo
     clients = [_Client(request, answers, began + seconds, pause) for _ in range(connections)]
     for client in clients:
         await loop.create_connection(partial(_itself, client), host, port)
-    await asyncio.gather(*(client.done for client in clients))
+    await asyncio.wait_for(asyncio.gather(*(client.done for client in clients)), seconds + PATIENCE_SECONDS)
     answers.seconds = time.perf_counter() - began
     return answers
 
@@ -57,8 +61,7 @@ class _Client(asyncio.Protocol):
         self.done: asyncio.Future[None] = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         self._send()
 
     def data_received(self, data: bytes) -> None:
