@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 
 from .exit_codes import INTERRUPTED
 
 
+LOOK_SECONDS = 0.2
+
+
 class StopRequest:
-    """Set by the first signal. Must be made on the main thread."""
+    """Set by the first signal. Must be made on the main thread, which must be the one that waits.
+
+    Python calls handlers on the main thread only, and a signal that the system hands to another thread does not wake
+    it, so it looks up now and then. No locks: a handler may interrupt their holder.
+    """
 
     def __init__(self, on_first: Callable[[], None], on_second: Callable[[], None]) -> None:
-        self._asked = threading.Event()
+        self._asked = False
         self._on_first = on_first
         self._on_second = on_second
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -23,17 +32,20 @@ class StopRequest:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the request; whether it came."""
-        return self._asked.wait(seconds)
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        while not self._asked and (left := until - time.monotonic()) > 0:
+            time.sleep(min(LOOK_SECONDS, left))
+        return self._asked
 
     @property
     def asked(self) -> bool:
-        return self._asked.is_set()
+        return self._asked
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._asked.is_set():
+        if self._asked:
             self._on_second()
             os._exit(INTERRUPTED)
-        self._asked.set()
+        self._asked = True
         self._on_first()
 
 
