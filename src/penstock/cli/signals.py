@@ -12,7 +12,6 @@ from types import FrameType
 
 from .exit_codes import INTERRUPTED
 
-
 LOOK_SECONDS = 0.2
 
 
