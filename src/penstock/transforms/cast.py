@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from penstock.api.batch import Batch, Column
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
+from penstock.api.config_values import trim
 from penstock.api.errors import ConfigError
 from penstock.api.record import Field, Record, Schema, SchemaType
 
@@ -56,9 +57,9 @@ class _Spec(NamedTuple):
                 shown = f"[{', '.join(mappings)}]"
                 raise ConfigError.invalid("renames", shown, f"Invalid rename mapping: {mapping}")
             if len(parts) == 2:
-                fields[parts[0].strip()] = _target(parts[1].strip())
+                fields[trim(parts[0])] = _target(trim(parts[1]))
             else:
-                whole = _target(parts[0].strip() if parts else "")
+                whole = _target(trim(parts[0]) if parts else "")
         if whole is not None and len(mappings) > 1:
             raise ConfigError(
                 "Cast transformations that specify a type to cast the entire value to "

@@ -14,6 +14,7 @@ from penstock.api.record import Field, Record, Schema, SchemaType
 
 from .cast_functions import inferred_type
 from .columns import Members, column_of, is_nothing, members_of
+from .java.hash_order import hash_map_order
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import SchemaCache, null_in_required, rebuilt, require_map, require_struct, with_default
 
@@ -56,20 +57,27 @@ class Flatten(SidedTransform):
             return schema, None
         result: dict[str, Any] = {}
         if schema is None:
-            self._flatten_map(require_map(value, _PURPOSE), "", result)
+            source = require_map(value, _PURPOSE)
+            if not self._flatten_map(source, "", result):
+                result.clear()
+                self._flatten_map(_as_java_walks(source), "", result)
             return None, result
         struct = require_struct(schema, value, _PURPOSE)
         plan = self._plans.get(schema)
         _flatten_struct(struct, plan.members, result)
         return plan.schema, result
 
-    def _flatten_map(self, source: dict[str, Any], prefix: str, target: dict[str, Any]) -> None:
+    def _flatten_map(self, source: dict[str, Any], prefix: str, target: dict[str, Any]) -> bool:
+        """Whether all joined names were different, so that the order of the map did not matter."""
+        distinct = True
         for name, value in source.items():
             joined = self._join(prefix, name)
             if value is not None and inferred_type(value, "Flatten") is SchemaType.MAP:
-                self._flatten_map(value, joined, target)
+                distinct = self._flatten_map(value, joined, target) and distinct
             else:
+                distinct = distinct and joined not in target
                 target[joined] = value
+        return distinct
 
     def change_column(self, column: Column, batch: Batch) -> Column | None:
         """Only maps: structs with a schema have too many rules about nulls and defaults."""
@@ -84,6 +92,8 @@ class Flatten(SidedTransform):
         for name, array in source.items():
             joined = self._join(prefix, name)
             if not pa.types.is_struct(array.type):
+                if joined in target:
+                    return False
                 target[joined] = array
                 continue
             inner = members_of(Column(array))
@@ -120,6 +130,12 @@ class Flatten(SidedTransform):
 
     def _join(self, prefix: str, name: str) -> str:
         return prefix + self._delimiter + name if prefix else name
+
+
+def _as_java_walks(source: dict[str, Any]) -> dict[str, Any]:
+    """The same map in the order of a Java HashMap, which decides who wins when two names become one."""
+    ordered = {name: source[name] for name in hash_map_order(source)}
+    return {name: _as_java_walks(value) if isinstance(value, dict) else value for name, value in ordered.items()}
 
 
 def _leaf_schema(schema: Schema, optional: bool, default: Any) -> Schema:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from penstock.api.batch import Batch, Column
 from penstock.api.calendar import MILLIS_PER_DAY
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, one_of
+from penstock.api.config_values import trim
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.logical import (
     DATE,
@@ -116,7 +117,7 @@ class TimestampConverter(SidedTransform):
         self._pattern = pattern
         self._parser: DateParser | None = None
         self._formatter: DateFormatter | None = None
-        if pattern.strip():
+        if trim(pattern):
             try:
                 tokens = parse_pattern(pattern)
             except DatePatternError as error:
