@@ -126,6 +126,74 @@ def value_lists(draw: st.DrawFn) -> list[bytes | None]:
     return found
 
 
+_JSON_TYPES: dict[str, st.SearchStrategy[Any]] = {
+    "int8": st.integers(-128, 127),
+    "int32": st.integers(-(2**31), 2**31 - 1) | st.integers(-5, 5),
+    "int64": st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5),
+    "double": st.floats(-1e9, 1e9) | st.decimals(-1000, 1000, places=2).map(float) | st.integers(-9, 9),
+    "float": st.floats(-1e9, 1e9),
+    "boolean": st.booleans(),
+    "string": _plain_texts,
+    "bytes": st.just("AAE="),
+}
+_DEFAULTS = {"string": "d", "boolean": True, "bytes": "AA=="}
+
+
+@st.composite
+def _schema_members(draw: st.DrawFn) -> dict[str, Any]:
+    """The JSON form of a struct's schema."""
+    names = draw(st.lists(st.sampled_from([name for name in NAMES if name]), unique=True, min_size=1, max_size=5))
+    fields: list[dict[str, Any]] = []
+    for name in names:
+        kind = draw(st.sampled_from([*_JSON_TYPES, "int64", "string", "string", "double"]))
+        field = {"type": kind, "optional": draw(st.booleans()), "field": name}
+        if draw(st.integers(0, 5)) == 0:
+            field["default"] = _DEFAULTS.get(kind, 7)
+        if kind == "int64" and draw(st.integers(0, 4)) == 0:
+            field["name"] = draw(st.sampled_from(["org.apache.kafka.connect.data.Timestamp", "mine"]))
+        fields.append(field)
+    inner = {"type": "struct", "fields": fields[:2], "optional": True, "field": "nested"}
+    return {
+        "type": "struct",
+        "fields": [*fields, inner] if draw(st.booleans()) else fields,
+        "optional": draw(st.booleans()),
+    }
+
+
+@st.composite
+def enveloped_lists(draw: st.DrawFn) -> list[bytes | None]:
+    """Like ``value_lists``, in envelopes with a schema that most payloads follow."""
+    style = draw(st.sampled_from([(",", ":"), (", ", ": ")]))
+    schemas = draw(st.lists(_schema_members(), min_size=1, max_size=2))
+
+    def member(field: dict[str, Any]) -> Any:
+        which = draw(st.integers(0, 19))
+        if which == 0 or (which < 3 and field["optional"]):
+            return None
+        if "fields" in field:
+            return {inner["field"]: member(inner) for inner in field["fields"]}
+        return draw(_scalars) if which == 19 else draw(_JSON_TYPES[field["type"]])
+
+    def document(schema: dict[str, Any]) -> bytes:
+        payload = {field["field"]: member(field) for field in schema["fields"] if draw(st.integers(0, 19))}
+        return json.dumps({"schema": schema, "payload": payload}, separators=style, ensure_ascii=False).encode()
+
+    found: list[bytes | None] = []
+    for _ in range(draw(st.integers(0, 25))):
+        which = draw(st.integers(0, 29))
+        text = document(draw(st.sampled_from(schemas)))
+        odd = [
+            None,
+            b'{"schema":null,"payload":1}',
+            b'{"payload":{},"schema":null}',
+            text + b" ",
+            b"{}",
+            _damaged(draw, text),
+        ]
+        found.append(odd[which] if which < len(odd) else text)
+    return found
+
+
 def _damaged(draw: st.DrawFn, text: bytes) -> bytes:
     at = draw(st.integers(0, len(text)))
     return (

@@ -20,6 +20,7 @@ from .chain_cases import (
     LAST_TIMESTAMP,
     KeepingMixed,
     chains,
+    enveloped_lists,
     exact,
     json_spec,
     struct_batches,
@@ -46,13 +47,17 @@ class KeepingBlocks(Keeping):
 
 
 def sink_outcome(
-    task: type[Any], values: list[bytes | None], transforms: list[TransformRef], errors: ErrorPolicy
+    task: type[Any],
+    values: list[bytes | None],
+    transforms: list[TransformRef],
+    errors: ErrorPolicy,
+    schemas: str = "false",
 ) -> tuple[Any, ...]:
     """All that can be seen from outside of putting some values."""
     topics = MemoryTopics()
     rows = [{"value": value, "timestamp": 1_700_000_000_000 + at} for at, value in enumerate(values)]
     where = topics.store("t", rows, first=7)
-    receipt = put_all(topics, [where], json_spec(task, transforms, errors, key=f"chain-{next(_keys)}"))
+    receipt = put_all(topics, [where], json_spec(task, transforms, errors, f"chain-{next(_keys)}", schemas))
     return [exact(record) for record in Keeping.kept], counts(receipt), topics.written
 
 
@@ -69,6 +74,15 @@ def test_a_sink_gets_the_same_records_either_way(
 ) -> None:
     plain = sink_outcome(Keeping, values, transforms, errors)
     assert sink_outcome(KeepingMixed, values, transforms, errors) == plain
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@given(enveloped_lists(), chains(), st.sampled_from([DEAD_LETTERS, ErrorPolicy(), ErrorPolicy(tolerate_all=True)]))
+def test_a_sink_gets_the_same_records_with_schemas_either_way(
+    values: list[bytes | None], transforms: list[TransformRef], errors: ErrorPolicy
+) -> None:
+    plain = sink_outcome(Keeping, values, transforms, errors, schemas="true")
+    assert sink_outcome(KeepingMixed, values, transforms, errors, schemas="true") == plain
 
 
 def source_outcome(
@@ -100,11 +114,14 @@ def test_a_source_writes_the_same_records_either_way(
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
-@given(value_lists(), chains())
-def test_a_file_gets_the_same_lines_either_way(values: list[bytes | None], transforms: list[TransformRef]) -> None:
+@given(st.tuples(value_lists(), st.just("false")) | st.tuples(enveloped_lists(), st.just("true")), chains())
+def test_a_file_gets_the_same_lines_either_way(
+    given: tuple[list[bytes | None], str], transforms: list[TransformRef]
+) -> None:
+    values, schemas = given
     lines = []
     for task in (Keeping, KeepingBlocks):
         KeepingBlocks.written = b""
-        sink_outcome(task, values, transforms, ErrorPolicy(tolerate_all=True))
+        sink_outcome(task, values, transforms, ErrorPolicy(tolerate_all=True), schemas)
         lines.append(KeepingBlocks.written or b"".join(_blocks(Keeping.kept)))
     assert lines[0] == lines[1]

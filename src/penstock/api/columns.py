@@ -93,16 +93,22 @@ def _map_parts(array: pa.StructArray) -> list[pa.Array | str]:
 
 
 def _struct_parts(array: pa.StructArray, schema: Schema) -> list[pa.Array | str] | None:
-    """``None`` when a field is null somewhere: it would be left out there."""
+    """``None`` when the schema has other fields."""
     if schema.type is not SchemaType.STRUCT or [f.name for f in schema.fields] != [f.name for f in array.type]:
         return None
     parts: list[pa.Array | str] = []
     for at, member in enumerate(schema.fields):
         values = array.field(at)
+        texts = java_texts(Column(values, member.schema))
         if values.null_count:
-            return None
-        parts += [f"{',' if at else 'Struct{'}{member.name}=", java_texts(Column(values, member.schema))]
-    return [*parts, "}"]
+            shown = join([f",{member.name}=", texts])
+            parts.append(pc.if_else(values.is_valid(), shown, _typed("", shown)))
+        else:
+            parts += [f",{member.name}=", texts]
+    if array.field(0).null_count == 0:
+        return [f"Struct{{{parts[0][1:]}", *parts[1:], "}"]
+    members = join(parts).cast(pa.large_binary())
+    return ["Struct{", pc.binary_slice(members, 1).cast(pa.large_string()), "}"]
 
 
 def _typed(text: str, texts: pa.Array) -> pa.Scalar:

@@ -129,15 +129,13 @@ class InsertField(SidedTransform):
         ):
             if new is None:
                 continue
-            missing = known is None or known.null_count == size
-            if missing and new is self._offset:
-                return False
-            if known is not None and not missing:
-                if known.null_count or (typed and new is self._timestamp and not _all_fit_datetime(known)):
+            if known is None or known.null_count == size:
+                if typed or new is self._offset:
                     return False
-                members[new.name] = known.cast(pa.int64()).cast(kind)
-            elif typed:
-                members[new.name] = pa.nulls(size, kind)
+                continue
+            if known.null_count or (typed and new is self._timestamp and not _all_fit_datetime(known)):
+                return False
+            members[new.name] = known.cast(pa.int64()).cast(kind)
         if self._static is not None:
             members[self._static.name] = same(self._text, pa.string(), size)
         return True

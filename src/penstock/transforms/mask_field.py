@@ -155,7 +155,8 @@ class MaskField(SidedTransform):
             if python not in masks:
                 kind = java_class(value, schema)
                 text = self._replacement
-                masks[python] = _empty(kind, schema) if text is None else _replaced(kind, text)
+                mask = _empty(kind, schema) if text is None else _replaced(kind, text)
+                masks[python] = mask if schema is None else _bare(mask)
             target[name] = masks[python]
 
 
@@ -177,6 +178,13 @@ def _replaced(kind: str, replacement: str) -> Any:
     except ValueError:
         article = "" if kind == "java.math.BigDecimal" else "a "
         raise DataError(f"Unable to convert {replacement} (class java.lang.String) to {article}number") from None
+
+
+def _bare(mask: Any) -> Any:
+    """A number as structs hold it: their schema says how wide it is."""
+    if isinstance(mask, (Int8, Int16, Int32)):
+        return int(mask)
+    return float(mask) if isinstance(mask, Float32) else mask
 
 
 class MaskFieldKey(KeySide, MaskField):

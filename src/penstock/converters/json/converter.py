@@ -22,6 +22,7 @@ from .schemas import schema_from_node, schema_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from .envelopes import EnvelopeBook
     from .shape_book import ShapeBook
 
 _UNREADABLE = "Converting byte[] to Kafka Connect data failed due to serialization error: "
@@ -111,7 +112,7 @@ class JsonConverter(ValueAndHeaderConverter):
         self._cache_size = max(parsed["schemas.cache.size"], 1)
         self._writers: dict[Schema, tuple[str, Write]] = {}
         self._readers: dict[bytes, tuple[Schema | None, Read]] = {}
-        self._shapes: ShapeBook | None = None
+        self._books: EnvelopeBook | ShapeBook | None = None
 
     def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if schema is None and value is None:
@@ -172,13 +173,17 @@ class JsonConverter(ValueAndHeaderConverter):
             return [Part(np.arange(len(data)), Column(nulls(len(data))))]
         if found := super().decode_parts(topic, data):
             return found
-        if self._with_schemas:
-            return []
-        if self._shapes is None:
-            from .shape_book import ShapeBook
+        if self._books is None:
+            self._books = self._new_books()
+        return self._books.read(data)
 
-            self._shapes = ShapeBook()
-        return self._shapes.read(data)
+    def _new_books(self) -> EnvelopeBook | ShapeBook:
+        from .envelopes import EnvelopeBook
+        from .shape_book import ShapeBook
+
+        if not self._with_schemas:
+            return ShapeBook()
+        return EnvelopeBook(lambda text: self._read(text)[0], self._style.replace_null)
 
     def _writer(self, schema: Schema | None) -> tuple[str, Write]:
         if schema is None:
