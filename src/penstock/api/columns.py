@@ -107,8 +107,7 @@ def _struct_parts(array: pa.StructArray, schema: Schema) -> list[pa.Array | str]
             parts += [f",{member.name}=", texts]
     if array.field(0).null_count == 0:
         return [f"Struct{{{parts[0][1:]}", *parts[1:], "}"]
-    members = join(parts).cast(pa.large_binary())
-    return ["Struct{", pc.binary_slice(members, 1).cast(pa.large_string()), "}"]
+    return ["Struct{", pc.utf8_slice_codeunits(join(parts), 1), "}"]
 
 
 def _typed(text: str, texts: pa.Array) -> pa.Scalar:
