@@ -8,7 +8,7 @@ share one whose types are inferred, as Spark infers those of JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,7 +16,6 @@ import pyarrow as pa
 from .arrow import arrow_type, arrow_value, plain_value, schema_of
 from .errors import DataError
 from .inference import fitting_array, json_like
-from .logical import to_millis
 from .record import Field, Record, Schema, SchemaType, get_field
 
 ROW = "_row"
@@ -131,29 +130,21 @@ def from_rows(rows: Rows, changed: pa.Table) -> Iterator[tuple[int, Record]]:
     """
     numbers = _numbers(rows, changed)
     before = {number: place for place, number in enumerate(rows.numbers)}
-    places = [before.get(number) for number in numbers]
-    if None in places:
-        raise DataError(f"There is a row with the number {numbers[places.index(None)]}, which no record has")
-    value = _ValueReader(rows, changed)
-    first = rows.first
-    typed_key = first.key_schema is not None or (first.key is None and first.value_schema is not None)
-    key = _Reader(rows, changed, KEY, first.key_schema, typed_key)
-    topic, partition, timestamp = (_cells(changed, name) for name in (TOPIC, PARTITION, TIMESTAMP))
-    for row, (number, place) in enumerate(zip(numbers, places, strict=True)):
-        record = rows.records[number]
-        assert place is not None
-        changes: dict[str, Any] = {}
-        if value.present:
-            changes.update(value=value.at(row, place, record), value_schema=value.schema)
-        if key.present:
-            changes.update(key=key.at(row, place, record.key), key_schema=key.schema)
-        if topic is not None:
-            changes["topic"] = _named(topic[row], str, TOPIC)
-        if partition is not None:
-            changes["partition"] = None if partition[row] is None else _named(partition[row], int, PARTITION)
-        if timestamp is not None:
-            changes["timestamp"] = _millis(timestamp[row])
-        yield number, record.with_(**changes)
+    unknown = next((number for number in numbers if number not in before), None)
+    if unknown is not None:
+        raise DataError(f"There is a row with the number {unknown}, which no record has")
+    if not numbers:
+        return
+    places = [before[number] for number in numbers]
+    old = [rows.records[number] for number in numbers]
+    values, value_schema = _values(rows, changed, places, old)
+    keys, key_schema = _keys(rows, changed, places, old)
+    topics, partitions, timestamps = _topics(changed, old), _partitions(changed, old), _timestamps(changed, old)
+    content = zip(numbers, old, values, keys, topics, partitions, timestamps, strict=True)
+    for number, record, value, key, topic, partition, timestamp in content:
+        headers, offset = record.headers, record.offset
+        changed_record = Record(value, key, topic, partition, value_schema, key_schema, headers, timestamp, offset)
+        yield number, changed_record
 
 
 def _numbers(rows: Rows, changed: pa.Table) -> list[int]:
@@ -167,8 +158,27 @@ def _numbers(rows: Rows, changed: pa.Table) -> list[int]:
     return list(rows.numbers)
 
 
-def _cells(table: pa.Table, name: str) -> list[Any] | None:
-    return table.column(name).to_pylist() if name in table.column_names else None
+def _topics(changed: pa.Table, old: Sequence[Record]) -> list[str]:
+    if TOPIC not in changed.column_names:
+        return [record.topic for record in old]
+    found: list[str] = [_named(topic, str, TOPIC) for topic in changed.column(TOPIC).to_pylist()]
+    return found
+
+
+def _partitions(changed: pa.Table, old: Sequence[Record]) -> list[int | None]:
+    if PARTITION not in changed.column_names:
+        return [record.partition for record in old]
+    found = changed.column(PARTITION).to_pylist()
+    return [None if partition is None else _named(partition, int, PARTITION) for partition in found]
+
+
+def _timestamps(changed: pa.Table, old: Sequence[Record]) -> list[int | None]:
+    if TIMESTAMP not in changed.column_names:
+        return [record.timestamp for record in old]
+    column = changed.column(TIMESTAMP)
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())
+    return [None if moment is None else _named(moment, int, TIMESTAMP) for moment in column.to_pylist()]
 
 
 def _named(value: Any, kind: type, column: str) -> Any:
@@ -177,67 +187,85 @@ def _named(value: Any, kind: type, column: str) -> Any:
     return value
 
 
-def _millis(value: Any) -> int | None:
-    if value is None or isinstance(value, int):
-        return value
-    return to_millis(value)
+def _keys(
+    rows: Rows, changed: pa.Table, places: Sequence[int], old: Sequence[Record]
+) -> tuple[Sequence[Any], Schema | None]:
+    first, originals = rows.first, [record.key for record in old]
+    if KEY not in changed.column_names:
+        return originals, first.key_schema
+    typed = first.key_schema is not None or (first.key is None and first.value_schema is not None)
+    return _cells(rows, changed, KEY, first.key_schema, typed, places, originals)
 
 
-class _Reader:
-    """Reads one column back. ``schema`` is that of its cells now; without a schema they become plain JSON values."""
+def _values(
+    rows: Rows, changed: pa.Table, places: Sequence[int], old: Sequence[Record]
+) -> tuple[Sequence[Any], Schema | None]:
+    """The values, from all columns that are their fields, or from ``_value``."""
+    schema, originals = rows.first.value_schema, [record.value for record in old]
+    names = [name for name in changed.column_names if name not in RESERVED]
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise DataError(f"Two columns are called '{doubled}'; a record can have only one field of a name")
+    known = schema.by_name if schema is not None and schema.type is SchemaType.STRUCT else {}
+    typed = schema is not None
+    if not names:
+        if VALUE not in changed.column_names:
+            return originals, schema
+        return _cells(rows, changed, VALUE, None if known else schema, typed, places, originals)
+    columns: dict[str, Sequence[Any]] = {}
+    fields: list[Field] = []
+    for name in names:
+        was = [value.get(name, _MISSING) if isinstance(value, dict) else _MISSING for value in originals]
+        own = known[name].schema if name in known else None
+        columns[name], now = _cells(rows, changed, name, own, typed, places, was)
+        if now is not None:
+            fields.append(Field(name, now))
+    return _assembled(columns), None if schema is None else _struct(schema, tuple(fields))
 
-    def __init__(self, rows: Rows, changed: pa.Table, name: str, old: Schema | None, typed: bool) -> None:
-        self.present = name in changed.column_names
-        self.schema = old
-        if not self.present:
-            return
-        column = changed.column(name)
-        self._now: list[Any] = column.to_pylist()
-        same = name in rows.table.column_names and _alike(column.type, rows.table.column(name).type)
-        self._was: list[Any] | None = rows.table.column(name).to_pylist() if same else None
-        if not (same and old is not None):
-            self.schema = schema_of(column.type, name) if typed else None
-        if self.schema is not None and column.null_count and not self.schema.optional:
-            self.schema = self.schema.with_(optional=True)
 
-    def at(self, row: int, place: int, original: Any) -> Any:
-        """A cell: the original where nothing changed."""
-        now = self._now[row]
-        if self._was is not None and self._was[place] == now:
-            return original
-        return json_like(now) if self.schema is None else plain_value(now, self.schema)
+def _assembled(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    names = list(columns)
+    whole = [dict(zip(names, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    if any(cell is _MISSING for cells in columns.values() for cell in cells):
+        return [{name: cell for name, cell in value.items() if cell is not _MISSING} for value in whole]
+    return whole
 
 
-class _ValueReader:
-    """Reads the value back from all columns that are its fields, or from ``_value``."""
+def _struct(old: Schema, fields: tuple[Field, ...]) -> Schema:
+    if old.type is not SchemaType.STRUCT:
+        return Schema(SchemaType.STRUCT, fields=fields)
+    return old if fields == old.fields else old.with_(fields=fields)
 
-    def __init__(self, rows: Rows, changed: pa.Table) -> None:
-        old = rows.first.value_schema
-        names = [name for name in changed.column_names if name not in RESERVED]
-        doubled = next((name for name in names if names.count(name) > 1), None)
-        if doubled is not None:
-            raise DataError(f"Two columns are called '{doubled}'; a record can have only one field of a name")
-        known = old.by_name if old is not None and old.type is SchemaType.STRUCT else {}
-        typed = old is not None
-        self._fields = {
-            name: _Reader(rows, changed, name, known[name].schema if name in known else None, typed) for name in names
-        }
-        self._whole = _Reader(rows, changed, VALUE, None if known else old, typed)
-        self.present = bool(names) or self._whole.present
-        self.schema = self._struct(old) if names and old is not None else self._whole.schema
 
-    def _struct(self, old: Schema) -> Schema:
-        fields = tuple(Field(name, r.schema) for name, r in self._fields.items() if r.schema is not None)
-        if old.type is not SchemaType.STRUCT:
-            return Schema(SchemaType.STRUCT, fields=fields)
-        return old if fields == old.fields else old.with_(fields=fields)
+def _cells(
+    rows: Rows,
+    changed: pa.Table,
+    name: str,
+    old: Schema | None,
+    typed: bool,
+    places: Sequence[int],
+    originals: Sequence[Any],
+) -> tuple[Sequence[Any], Schema | None]:
+    """The cells of one column and their schema: the originals where nothing changed, plain JSON without a schema."""
+    column = changed.column(name)
+    same = name in rows.table.column_names and _alike(column.type, rows.table.column(name).type)
+    schema = old if same and old is not None else schema_of(column.type, name) if typed else None
+    if schema is not None and column.null_count and not schema.optional:
+        schema = schema.with_(optional=True)
+    if schema is None:
+        convert = json_like
+    else:
+        known = schema
 
-    def at(self, row: int, place: int, record: Record) -> Any:
-        if not self._fields:
-            return self._whole.at(row, place, record.value)
-        was = record.value if isinstance(record.value, dict) else {}
-        cells = {name: reader.at(row, place, was.get(name, _MISSING)) for name, reader in self._fields.items()}
-        return {name: cell for name, cell in cells.items() if cell is not _MISSING}
+        def convert(value: Any) -> Any:
+            return plain_value(value, known)
+
+    now = column.to_pylist()
+    if not same:
+        return [convert(cell) for cell in now], schema
+    before = rows.table.column(name).to_pylist()
+    found = zip(now, places, originals, strict=True)
+    return [original if before[place] == cell else convert(cell) for cell, place, original in found], schema
 
 
 _MISSING = object()

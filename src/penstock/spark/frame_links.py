@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.api.errors import PluginError
@@ -25,10 +24,11 @@ from .splits import TaskSpec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-EXPLAINED_ROWS = 100
-"""For so many rows of a batch the exact reason is found out; more of them get the reason of the first."""
+EXPLAINED_ROWS = 20
+"""For so many rows of a batch the exact reason is found out, which takes a query each; more share that of the first."""
 
 _PART = "_part"
+_UNEXPLAINED = Fault("org.apache.spark.SparkException", "Spark failed, but not with any of the records alone")
 _DATA_ERRORS = ("22", "P0001")
 """What the SQLSTATE of an error starts with that a row is to blame for."""
 
@@ -137,11 +137,10 @@ class _Job:
         """Which rows fail, and why."""
         failing = self.transform.failing(rows, self.tables[0].inferred)
         bad = list(self._halved(rows)) if failing is None else sorted(row[ROW] for row in failing.collect())
-        faults: dict[int, Fault] = {}
-        for row in bad:
-            fault = self._reason(row) if len(faults) < EXPLAINED_ROWS else None
-            faults[row] = fault or next(iter(faults.values()), Fault("SparkException", "The row failed among others"))
-        return faults
+        known = {row: self._reason(row) for row in bad[:EXPLAINED_ROWS]}
+        first = next((fault for fault in known.values() if fault is not None), _UNEXPLAINED)
+        shared = Fault(first.exception, f"{first.message} (the first reason of {len(bad)} failures in one batch)")
+        return {row: known.get(row) or shared for row in bad}
 
     def _halved(self, rows: DataFrame) -> Iterator[int]:
         numbers = [row[ROW] for row in rows.select(ROW).orderBy(ROW).collect()]
@@ -156,8 +155,8 @@ class _Job:
                 spans += [span[len(span) // 2 :], span[: len(span) // 2]]
 
     def _reason(self, row: int) -> Fault | None:
-        table = pq.read_table(self.tables[row >> ROW_BITS].path)
-        alone = table.filter(pc.equal(table.column(ROW), row & ((1 << ROW_BITS) - 1)))
+        number = row & ((1 << ROW_BITS) - 1)
+        alone = pq.read_table(self.tables[row >> ROW_BITS].path, filters=[(ROW, "=", number)])
         return self._failure(self.spark.createDataFrame(alone), lambda changed: changed.collect())
 
     def _failure(self, rows: DataFrame, evaluate: Callable[[DataFrame], object]) -> Fault | None:

@@ -6,7 +6,8 @@ import os
 import pickle
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -14,36 +15,36 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.api.errors import DataError
+from penstock.api.record import Record
 from penstock.api.rows import ROW, Rows, from_rows, is_inferred, to_rows
 
 from .batchwise import BatchwiseChain, Passing
 from .chain import Link
 from .frame_files import scratch_folder
-from .parked import ROW_BITS, Fault, Outcome, Parked, ParkedTable, Resumed
+from .parked import ROW_BITS, Outcome, Parked, ParkedTable, Resumed
 from .splits import TaskSpec
 
 _RECORDS = "records.pickle"
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """What the files of Spark do not tell: the records, what is left of each without the link, rows by table."""
-
-    passing: Sequence[Passing[Any]]
-    left: list[list[Passing[Any]]]
-    numbers: list[Sequence[int]]
+_CONTENT = attrgetter(*(field.name for field in fields(Record)))
+"""A record as a tuple, which is quicker to write and read than the record."""
 
 
 def park(many: BatchwiseChain[Any], place: int, link: Link, passing: Sequence[Passing[Any]], spec: TaskSpec) -> Parked:
     """Write records down in front of a link. Those that cannot be rows fail at once."""
     chosen, left = many.choose(link, passing)
-    tables, bad = to_rows([item.record for item in passing], chosen)
+    records = [item.record for item in passing]
+    tables, bad = to_rows(records, chosen)
     for row in bad:
         many.fail(link, passing[row.number], row.error)
     folder = os.path.join(scratch_folder(spec), uuid.uuid4().hex)
     os.makedirs(folder, mode=0o700)
     with open(os.path.join(folder, _RECORDS), "wb") as file:
-        waiting = _Waiting(passing, left, [rows.numbers for rows in tables])
+        waiting = (
+            [_CONTENT(record) for record in records],
+            [item.before for item in passing],
+            [bool(items) for items in left],
+            [rows.numbers for rows in tables],
+        )
         pickle.dump(waiting, file, protocol=pickle.HIGHEST_PROTOCOL)
     return Parked(place, folder, [_written(folder, n, rows) for n, rows in enumerate(tables)])
 
@@ -57,22 +58,29 @@ def _written(folder: str, number: int, rows: Rows) -> ParkedTable:
 def unpark(many: BatchwiseChain[Any], link: Link, resumed: Resumed) -> list[Passing[Any]]:
     """The records behind the link, in order. Rows that failed are reported; rows that are gone were dropped."""
     with open(os.path.join(resumed.parked.folder, _RECORDS), "rb") as file:
-        waiting: _Waiting = pickle.load(file)
-    records = [item.record for item in waiting.passing]
-    for table, numbers, outcome in zip(resumed.parked.tables, waiting.numbers, resumed.outcomes, strict=True):
+        contents, befores, spared, members = pickle.load(file)
+    records = [Record(*content) for content in contents]
+    left = [
+        [Passing(record, before)] if stays else []
+        for record, before, stays in zip(records, befores, spared, strict=True)
+    ]
+    for table, numbers, outcome in zip(resumed.parked.tables, members, resumed.outcomes, strict=True):
         gone = set(numbers)
-        for number in numbers:
-            fault = outcome.fault or outcome.faults.get(number)
-            if fault is not None:
-                gone.discard(number)
-                many.fail(link, waiting.passing[number], _error(fault))
+        if outcome.fault is not None or outcome.faults:
+            for number in numbers:
+                fault = outcome.fault or outcome.faults.get(number)
+                if fault is not None:
+                    gone.discard(number)
+                    many.fail(
+                        link, Passing(records[number], befores[number]), DataError(fault.message, fault.exception)
+                    )
         if outcome.files:
             rows = Rows(pq.read_table(table.path), records, numbers)
             for number, record in from_rows(rows, _result(outcome)):
-                waiting.left[number].append(Passing(record, waiting.passing[number].before))
+                left[number].append(Passing(record, befores[number]))
                 gone.discard(number)
         many.dropped += len(gone)
-    return [item for items in waiting.left for item in items]
+    return [item for items in left for item in items]
 
 
 def _result(outcome: Outcome) -> pa.Table:
@@ -86,7 +94,3 @@ def _result(outcome: Outcome) -> pa.Table:
     table = table.set_column(table.column_names.index(ROW), ROW, numbers)
     places = pa.table({"number": numbers, "place": pa.array(range(len(table)), pa.int64())})
     return table.take(pc.sort_indices(places, [("number", "ascending"), ("place", "ascending")]))
-
-
-def _error(fault: Fault) -> Exception:
-    return DataError(fault.message, fault.exception)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 import uuid
@@ -18,6 +19,8 @@ from .sql_columns import missing_column, with_null, without_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
 
 VIEW = "record"
 
@@ -36,7 +39,7 @@ def _check_where(name: str, value: Any) -> None:
 
 
 def _parse(name: str, value: str, query: str) -> None:
-    """Check the syntax, as soon as Spark is there to ask; before that the first batch finds out."""
+    """Check the syntax if Spark is there to ask; otherwise the first batch finds out."""
     module = sys.modules.get("pyspark.sql")
     session = getattr(getattr(module, "SparkSession", None), "_instantiatedSession", None)
     if session is None:
@@ -47,6 +50,8 @@ def _parse(name: str, value: str, query: str) -> None:
         session._jsparkSession.sessionState().sqlParser().parsePlan(query)
     except ParseException as error:
         raise ConfigError.invalid(name, value, str(error).strip().partition("\n")[0]) from None
+    except Exception as error:
+        log.debug("Spark could not be asked about %s: %s", name, error)
 
 
 def _check_tables(name: str, value: Any) -> None:
