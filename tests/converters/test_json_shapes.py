@@ -1,0 +1,149 @@
+"""Objects of one shape are read as columns; whatever needs a second look is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock.api.batch import Part
+from penstock.converters import JsonConverter
+from penstock.converters.json.shapes import NoShape, Shape
+
+COUNT = 120
+ENVELOPE = {
+    "type": "struct",
+    "optional": False,
+    "fields": [
+        {"type": "int32", "optional": False, "field": "id"},
+        {"type": "string", "optional": True, "field": "name"},
+        {"type": "double", "optional": True, "field": "amount"},
+    ],
+}
+
+
+def _parts(values: Sequence[bytes | None], schemas: str = "false") -> Sequence[Part]:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": schemas})
+    parts = converter.decode_parts("t", pa.array(values, pa.binary()))
+    for part in parts:
+        expected = [converter.to_data("t", values[row]) for row in part.rows]
+        assert part.column.values() == [value for _, value in expected]
+        assert {part.column.schema} == {schema for schema, _ in expected}
+    return parts
+
+
+def _rows_in(parts: Sequence[Part]) -> list[int]:
+    return sorted(int(row) for part in parts for row in part.rows)
+
+
+def _objects(**others: Any) -> list[bytes]:
+    return [json.dumps({"id": at, "name": f"n{at}", **others}, separators=(",", ":")).encode() for at in range(COUNT)]
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_every_object_of_a_shape_is_in_columns(separators: tuple[str, str]) -> None:
+    documents = [
+        {"id": at - 20, "text": "ä" * (at % 9), "p": at * 0.25, "yes": at % 2 == 0, "no": None, "in": {"x": {"y": at}}}
+        for at in range(COUNT)
+    ]
+    values = [json.dumps(document, separators=separators, ensure_ascii=False).encode() for document in documents]
+    (part,) = _parts(values)
+    assert part.column.values() == documents
+
+
+def test_numbers_of_two_kinds_make_two_parts() -> None:
+    values = [json.dumps({"amount": at if at % 4 else at + 0.5}).encode() for at in range(COUNT)]
+    assert sorted(str(part.column.array.type) for part in _parts(values)) == [
+        "struct<amount: double>",
+        "struct<amount: int64>",
+    ]
+    assert _rows_in(_parts(values)) == list(range(COUNT))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        None,
+        b"",
+        b'{"id":1,"name":"a"',
+        b'{"id":1,"name":"a"} ',
+        b'{"id":1,"name":"a"}}',
+        b'{"id":01,"name":"a"}',
+        b'{"id":-0,"name":"a"}',
+        b'{"id":1e2,"name":"a"}',
+        b'{"id":-0.0,"name":"a"}',
+        b'{"id":99999999999999999999,"name":"a"}',
+        b'{"id":,"name":"a"}',
+        b'{"id":[1],"name":"a"}',
+        b'{"id":tru,"name":"a"}',
+        b'{"id":1,"name":"a\\n"}',
+        b'{"id":1,"name":"\xff"}',
+        b'{"id":1,"name":"a\x00"}',
+        b'{"id":1,"nome":"a"}',
+        b'{"name":"a","id":1}',
+        b'{"id":1,"name":"a","name":"b"}',
+        b'{"id":1,"name":"a":"b"}',
+        b'{"id":1 ,"name":"a"}',
+    ],
+)
+def test_a_text_that_needs_a_second_look_is_left_out_alone(odd: bytes | None) -> None:
+    values: list[bytes | None] = [*_objects()]
+    values[17] = odd
+    assert _rows_in(_parts(values)) == [at for at in range(COUNT) if at != 17]
+
+
+def test_few_values_are_not_worth_columns() -> None:
+    assert _parts(_objects()[:5]) == []
+
+
+def test_values_that_have_nothing_in_common_are_left_alone() -> None:
+    assert _parts([json.dumps({f"n{at}": [at]}).encode() for at in range(COUNT)]) == []
+
+
+@pytest.mark.parametrize(
+    "text", [b"[1]", b'{"a":[1]}', b"{}", b'{"a":{}}', b'{"a":1,"a":2}', b'{"a":1', b"1", b'{"a":}']
+)
+def test_some_texts_have_no_shape(text: bytes) -> None:
+    with pytest.raises(NoShape):
+        Shape.of(text)
+
+
+def _enveloped(payloads: Sequence[Any]) -> list[bytes]:
+    return [json.dumps({"schema": ENVELOPE, "payload": payload}).encode() for payload in payloads]
+
+
+def test_payloads_of_one_schema_are_columns_of_that_schema() -> None:
+    payloads = [{"id": at, "name": f"n{at}" if at % 3 else None, "amount": at / 4} for at in range(COUNT)]
+    parts = _parts(_enveloped(payloads), schemas="true")
+    assert _rows_in(parts) == list(range(COUNT))
+    assert {str(part.column.array.type) for part in parts} == {"struct<id: int32, name: string, amount: double>"}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"id": 2**31, "name": "a", "amount": 0.5},
+        {"id": "1", "name": "a", "amount": 0.5},
+        {"id": None, "name": "a", "amount": 0.5},
+        {"name": "a", "amount": 0.5},
+        {"id": 1.5, "name": "a", "amount": 0.5},
+        {"id": 1, "name": 7, "amount": 0.5},
+        {"id": 1, "name": "a", "amount": 2**60},
+        None,
+        7,
+    ],
+)
+def test_a_payload_that_does_not_follow_its_schema_is_left_out(payload: Any) -> None:
+    payloads: list[Any] = [{"id": at, "name": f"n{at}", "amount": at + 0.5} for at in range(COUNT)]
+    payloads[9] = payload
+    assert 9 not in _rows_in(_parts(_enveloped(payloads), schemas="true"))
+
+
+def test_fields_that_the_schema_does_not_know_do_not_matter() -> None:
+    payloads = [{"more": at, "id": at, "amount": at} for at in range(COUNT)]
+    (part,) = _parts(_enveloped(payloads), schemas="true")
+    assert part.column.values()[3] == {"id": 3, "name": None, "amount": 3.0}
