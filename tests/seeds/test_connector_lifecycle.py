@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.hooked import AT_ONCE_SECONDS, HOOK_SETTINGS, Hooked
+from tests.support.hooked import AT_ONCE_SECONDS, HOOK_SECONDS, HOOK_SETTINGS, Hooked
 from tests.support.probes import message
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -452,7 +452,7 @@ def test_a_hanging_hook_is_ended_by_its_limit_and_touches_nobody_else(hooked: Ma
     other.wait_told("created one", "updated one two")
     other.delete()
     source.wait_hooked("FAILED")
-    assert f"{source.name}: on_created() did not return within 2 s" in source.trace()
+    assert f"{source.name}: on_created() did not return within {HOOK_SECONDS:g} s" in source.trace()
     assert "lifecycle.hook.timeout.ms" in source.trace()
 
     source.heal()
@@ -505,7 +505,7 @@ def test_a_hanging_deleted_is_ended_by_its_limit_and_tried_again(hooked: MakeHoo
     source.break_down()
     source.delete()
     (cleanup,) = wait_until(lambda: [c for c in source.cleanups() if c["tries"] > 0], "the limit ended it")
-    assert "on_deleted() did not return within 2 s" in cleanup["error"]
+    assert f"on_deleted() did not return within {HOOK_SECONDS:g} s" in cleanup["error"]
     source.heal()
     source.wait_cleaned_up()
 

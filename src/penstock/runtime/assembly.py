@@ -157,10 +157,20 @@ class StandaloneWorker:
         except Exception as error:
             log.debug("Spark was not there to be stopped: %s", error)
 
+    async def _find_plugins(self, services: Services) -> None:
+        """Look for plugins before anybody needs one, so that no hook's or connector's own limit is spent on it."""
+        scan = self._calls.run("looking for plugins", services.call_seconds, services.plugins.scan)
+        try:
+            await asyncio.wrap_future(scan)
+        except Exception as error:
+            log.error("Not all plugins were found: %s", error)
+
     async def _start_connectors(self, services: Services, worker: Worker) -> None:
         for restart in services.configs.pending_restarts():
             services.configs.finish_restart(restart.connector)
         known = services.configs.snapshot().connectors()
+        if known or services.configs.snapshot().cleanups:
+            await self._find_plugins(services)
         services.statuses.recover(known)
         paths = self._config.pipelines_path
         if paths:
