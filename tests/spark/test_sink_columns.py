@@ -9,7 +9,7 @@ import pytest
 
 from penstock.api import Batch, DataError, Record, Transform
 from penstock.converters import JsonConverter
-from penstock.spark import sink
+from penstock.spark import pieces, sink
 from penstock.spark.splits import PluginRef, TransformRef
 from penstock.topics.interface import TopicPartition
 from penstock.transforms.insert_field import InsertFieldValue
@@ -141,3 +141,12 @@ def test_what_a_transform_was_given_does_not_change_behind_its_back() -> None:
     _put(Keeping, _rows(3), [INSERT, remember, INSERT, ROUTE], "remember")
     assert [record.value is value for record, value in Remembering.given] == [True] * 3
     assert {record.topic for record, _ in Remembering.given} == {"t"}
+
+
+def test_pieces_after_a_torn_one_are_not_read_as_columns_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink, "_MAX_RUNS", 5)
+    monkeypatch.setattr(pieces, "_ROWS_A_PIECE", 100)
+    odd = {at: b'{"id":%d,"list":[1]}' % at for at in range(0, 100, 9)}
+    _put(KeepingMixed, _rows(700, odd), [INSERT], "torn once")
+    assert [record.value["id"] for record in Keeping.kept] == list(range(700))
+    assert KeepingMixed.in_columns == 400

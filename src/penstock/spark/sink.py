@@ -153,15 +153,22 @@ class _Pump:
             yield batch
 
     def _mixed(self) -> Iterator[Batch | Record]:
-        """Every record that survives, in order, as columns where it can be. Pieces as in ``_records``."""
+        """Every record that survives, in order, as columns where it can be. Pieces as in ``_records``.
+
+        After a piece that had to be put as records, the next ones do not try columns, more and more of them.
+        """
+        torn = plain = 0
         for piece in self._small_pieces():
-            passed = self._pass_columns(piece)
+            plain -= 1
+            passed = self._pass_columns(piece) if plain < 0 else Passed()
             groups = merged(passed.groups)
             rest = passed.rest(len(piece.rows))
             found = self._rows.convert(piece, rest) if len(rest) else Converted([], [])
             if count_runs(groups, found.rows) > _MAX_RUNS:
                 found = found.joined([self._rows.convert(piece, group.rows) for group in groups])
                 groups = []
+                torn += 1
+                plain = 1 << min(torn, 6)
             self._receipt.filtered += passed.dropped_count
             self._receipt.written += sum(len(group.rows) for group in groups) + len(found.records)
             yield from interleaved(groups, found.rows, found.records)
