@@ -97,10 +97,9 @@ def test_the_error_policy(plugins: Plugins) -> None:
         "errors.deadletterqueue.topic.name": " dead ",
         "errors.deadletterqueue.context.headers.enable": "true",
     }
-    assert parse_connector_config(plugins, WORKER, {**SINK, **change}).errors == ErrorPolicy(
-        True, -1, 10, True, True, "dead", True
-    )
-    assert parse_connector_config(plugins, WORKER, {**SOURCE, **change}).errors.dead_letter_topic == ""
+    wanted = ErrorPolicy(True, -1, 10, True, True, "dead", True)
+    assert parse_connector_config(plugins, WORKER, {**SINK, **change}).errors == wanted
+    assert parse_connector_config(plugins, WORKER, {**SOURCE, **change}).errors == wanted
 
 
 def test_topics_are_created_by_group(plugins: Plugins) -> None:
