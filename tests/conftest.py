@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
+from penstock.testing.session import end_session
 from tests.support.worker import PenstockProcess
 
 
@@ -22,3 +24,12 @@ def shared_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Penstock
     """A running worker for all tests of a module; each test uses connector names of its own."""
     with PenstockProcess(tmp_path_factory.mktemp("worker")) as process:
         yield process
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_spark_left_behind() -> Iterator[None]:
+    """A module leaves no Spark running in this process: the next one could not start its own."""
+    yield
+    end_session()
+    left = SparkContext._active_spark_context
+    assert left is None, f"These tests left Spark running: {left}"

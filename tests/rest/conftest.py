@@ -21,7 +21,7 @@ WORKER_ID = "worker.example:8083"
 SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def real_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneWorker]:
     settings = {
         "data.dir": str(tmp_path_factory.mktemp("rest") / "data"),
@@ -36,7 +36,7 @@ def real_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone
     worker.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def running(real_worker: StandaloneWorker) -> Iterator[tuple[RestServer, TroubledHerder]]:
     herder = TroubledHerder(real_worker.herder)
     settings = RestSettings.from_properties({"listeners": "http://127.0.0.1:0", "rest.request.max.bytes": str(LIMIT)})

@@ -2,5 +2,6 @@
 
 from .chains import Failed, Outcome, Step, run_chain, run_transform
 from .data import decoded, encoded, records
+from .session import end_session
 
-__all__ = ["Failed", "Outcome", "Step", "decoded", "encoded", "records", "run_chain", "run_transform"]
+__all__ = ["Failed", "Outcome", "Step", "decoded", "encoded", "end_session", "records", "run_chain", "run_transform"]
