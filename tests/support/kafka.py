@@ -1,0 +1,122 @@
+"""A real Kafka broker for tests: fetched through Spark's own package resolver, started and stopped by the tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyspark
+
+from penstock.spark.java import find_java
+
+from .waiting import wait_until
+from .worker import free_port
+
+VERSION = "4.1.1"
+PACKAGE = f"org.apache.kafka:kafka_2.13:{VERSION}"
+CACHE = Path(__file__).parents[2] / ".cache" / f"kafka-{VERSION}"
+FETCH_SECONDS = 600.0
+START_SECONDS = 120.0
+CLUSTER_ID = "cGVuc3RvY2stdGVzdHMtMQ"
+
+
+def class_path() -> str:
+    """The broker's jars, fetched once into a folder of this repository, and the Scala library that Spark brings."""
+    jars = CACHE / "jars"
+    done = CACHE / "complete"
+    if not done.exists():
+        _fetch()
+        if not any(jars.glob(f"*kafka_2.13-{VERSION}.jar")):
+            raise AssertionError(f"Kafka {VERSION} could not be fetched into {jars}: see {CACHE / 'fetch.log'}")
+        done.touch()
+    scala = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
+    return os.pathsep.join([str(jars / "*"), *map(str, scala)])
+
+
+def _fetch() -> None:
+    """Let Spark resolve the package; the application it is asked to run does not exist, which is as good as any."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    home = Path(pyspark.__file__).parent
+    command = [
+        str(home / "bin" / "spark-submit"),
+        *("--master", "local[1]", "--conf", f"spark.jars.ivy={CACHE}", "--packages", PACKAGE),
+        *("--class", "none.Such", os.devnull),
+    ]
+    environment = {**os.environ, "SPARK_HOME": str(home), "JAVA_HOME": str(find_java().home)}
+    with (CACHE / "fetch.log").open("wb") as log:
+        subprocess.run(
+            command, stdout=log, stderr=log, env=environment, timeout=FETCH_SECONDS, check=False, cwd=CACHE
+        )
+
+
+class KafkaBroker:
+    """One broker, its own controller, on free ports, with its data in a folder of its own. A context manager."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kafka-"))
+        self.port, controller = free_port(), free_port()
+        self.bootstrap = f"127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "log.dirs": str(self.folder / "data"),
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "5",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "transaction.state.log.num.partitions": "5",
+            "group.initial.rebalance.delay.ms": "0",
+            **(settings or {}),
+        }
+        self._file = self.folder / "server.properties"
+        self._file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+
+    def __enter__(self) -> KafkaBroker:
+        self._run("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._file))
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self) -> None:
+        """Start (again) and wait until clients are served."""
+        with (self.folder / "broker.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self._java(), "-Xmx512m", "kafka.Kafka", str(self._file)], stdout=log, stderr=log
+            )
+        wait_until(self._serves, f"Kafka serves clients on {self.bootstrap}", START_SECONDS)
+
+    def kill(self) -> None:
+        """``kill -9``."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+
+    def _serves(self) -> bool:
+        from confluent_kafka.admin import AdminClient
+
+        if self._process is None or self._process.poll() is not None:
+            raise AssertionError(f"Kafka ended:\n{(self.folder / 'broker.log').read_text()[-4000:]}")
+        quiet = {"bootstrap.servers": self.bootstrap, "log_level": "0", "socket.timeout.ms": "2000"}
+        try:
+            return len(AdminClient(quiet).list_topics(timeout=2).brokers) == 1
+        except Exception:
+            return False
+
+    def _run(self, main: str, *arguments: str) -> None:
+        subprocess.run([*self._java(), main, *arguments], check=True, capture_output=True, timeout=START_SECONDS)
+
+    def _java(self) -> list[str]:
+        return [str(find_java().home / "bin" / "java"), "-cp", class_path()]
