@@ -39,17 +39,22 @@ class TestChoice:
         assert choose_run(segments(*[1] * (WORTHWHILE - 1)), RULES) == []
 
     def test_neighbours_that_fill_half_a_segment_are_merged(self) -> None:
-        assert [s.size for s in choose_run(segments(300, 300), RULES)] == [300, 300]
+        assert len(choose_run(segments(*[50] * 10), RULES)) == 10
 
-    def test_full_segments_are_left_alone(self) -> None:
+    def test_large_segments_are_left_alone(self) -> None:
         assert choose_run(segments(1000, 900, 1000), RULES) == []
+        assert choose_run(segments(*[80] * WORTHWHILE), RULES) == []
+
+    def test_a_large_segment_parts_its_small_neighbours(self) -> None:
+        run = choose_run(segments(*[1] * 10, 80, *[1] * WORTHWHILE), RULES)
+        assert [s.start for s in run] == list(range(11, 11 + WORTHWHILE))
 
     def test_a_big_old_segment_does_not_join_small_new_ones(self) -> None:
         run = choose_run(segments(400, *[1] * WORTHWHILE), RULES)
         assert [s.size for s in run] == [1] * WORTHWHILE
 
     def test_older_neighbours_are_merged_although_a_small_one_came_last(self) -> None:
-        assert [s.size for s in choose_run(segments(300, 300, 1), RULES)] == [300, 300]
+        assert [s.size for s in choose_run(segments(*[60] * 10, 1), RULES)] == [60] * 10
 
     def test_compacted_segments_do_not_mix_with_others(self) -> None:
         mixed = [replace(s, explicit=s.start < 20) for s in segments(*[1] * (20 + WORTHWHILE))]

@@ -13,12 +13,15 @@ from .settings import TopicSettings
 WORTHWHILE = 32
 """Merge when so many small neighbours stand together (or when they nearly fill a segment)."""
 
+LARGE_SHARE = 16
+"""A segment of this fraction of the largest is large enough: rewriting it costs more than readers gain."""
+
 SHARE_OF_RETENTION = 10
 """A merged segment covers at most this fraction of the retention, since segments are dropped whole."""
 
 
 def choose_run(segments: Sequence[Segment], rules: TopicSettings) -> Sequence[Segment]:
-    """Neighbours worth merging, newest first looked at; empty when there are none.
+    """Small neighbours worth merging, newest first looked at; empty when there are none.
 
     A neighbour joins only when it is no bigger than all newer ones of the run together, so that a record is
     rewritten a number of times that grows with the logarithm of the segment size.
@@ -27,8 +30,10 @@ def choose_run(segments: Sequence[Segment], rules: TopicSettings) -> Sequence[Se
     run: list[Segment] = []
     size = 0
     for segment in reversed(segments):
+        large = segment.size * LARGE_SHARE >= limit
         fits = not run or (
-            segment.explicit == run[-1].explicit
+            not large
+            and segment.explicit == run[-1].explicit
             and segment.size <= size
             and size + segment.size <= limit
             and run[0].newest - segment.oldest <= span
@@ -37,8 +42,9 @@ def choose_run(segments: Sequence[Segment], rules: TopicSettings) -> Sequence[Se
             if _worthwhile(run, size, limit):
                 break
             run, size = [], 0
-        run.append(segment)
-        size += segment.size
+        if not large:
+            run.append(segment)
+            size += segment.size
     return run[::-1] if _worthwhile(run, size, limit) else []
 
 
