@@ -24,6 +24,7 @@ _WITH_BODY = {
 _PATH_PARAMETERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "connector": ("Name of a connector, percent-encoded", {"type": "string", "minLength": 1}),
     "cleanup": ("Id of a clean-up", {"type": "string", "minLength": 1}),
+    "topic": ("Name of a topic", {"type": "string", "minLength": 1}),
     "plugin": ("Class name or alias of a plugin", {"type": "string", "minLength": 1}),
     "logger": ("Name of a logger, or root", {"type": "string", "minLength": 1}),
     "task": ("Number of a task", {"type": "integer", "format": "int32"}),

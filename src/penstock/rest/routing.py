@@ -46,7 +46,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Route:
-    """``path`` may hold ``{connector}``, ``{plugin}``, ``{logger}``, ``{cleanup}`` (text) and ``{task}`` (a number)."""
+    """``path`` may hold a ``{task}``, which is a number, and one other name in braces, which is text."""
 
     method: str
     path: str

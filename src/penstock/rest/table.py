@@ -7,8 +7,9 @@ from typing import Any
 from penstock.runtime.dead_letters import ReplayOutcome
 from penstock.runtime.provisioning.plan import Declared, Plan
 from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel
+from penstock.runtime.topic_views import TopicView
 
-from . import admin, connectors, dead_letters, lifecycle, offsets, plugins, provisioning, worker
+from . import admin, connectors, dead_letters, lifecycle, offsets, plugins, provisioning, topics, worker
 from .bodies import (
     ConfigBody,
     ConfigPatch,
@@ -38,6 +39,7 @@ from .routing import Body, Parameter, Reply, Route
 
 _BOOLEAN: dict[str, Any] = {"type": "boolean", "default": False}
 _UNKNOWN = "No such connector"
+_NO_TOPIC = "No such topic"
 _CONFLICT = "A conflicting operation is under way"
 
 _forward = Parameter("forward", "Whether another worker may be asked (used between workers)", {"type": "boolean"})
@@ -149,6 +151,23 @@ DEAD_LETTERS = (
           body=Body(dead_letters.ReplayBody, dead_letters.replay_body, {"all": True})),
 )  # fmt: skip
 
+TOPICS = (
+    Route("GET", "/topics", "Topics with their partitions", topics.list_topics,
+          {200: Reply("The topics, by name", list[TopicView])}),
+    Route("GET", "/topics/{topic}", "A topic", topics.get_topic,
+          {200: Reply("The topic", TopicView)}, {404: _NO_TOPIC}),
+    Route("GET", "/topics/{topic}/offsets", "Offsets of a topic at a time", topics.get_topic_offsets,
+          {200: Reply("An offset for each partition", topics.OffsetsAtView)}, {404: _NO_TOPIC},
+          parameters=[Parameter("at", "earliest, latest, or milliseconds since 1970",
+                                {"type": "string", "default": "earliest"})]),
+    Route("GET", "/topics/{topic}/records", "Records of a topic", topics.get_records,
+          {200: Reply("Records, each partition in order", topics.RecordsView)}, {404: _NO_TOPIC},
+          parameters=[Parameter("from", "Partitions and the offsets to begin at, as in 0:17,1:4; all from their start "
+                                        "by default", {"type": "string"}),
+                      Parameter("limit", "How many at most", {"type": "integer", "default": 100, "minimum": 1,
+                                                              "maximum": 1000})]),
+)  # fmt: skip
+
 PIPELINES = (
     Route("GET", "/pipelines", "What pipeline files have declared, and what has drifted from it",
           provisioning.list_pipelines, {200: Reply("Pipelines by id", Declared)}),
@@ -185,4 +204,6 @@ ADMIN = (
           parameters=[Parameter("scope", "worker (default) or cluster", {"type": "string", "default": "worker"})]),
 )  # fmt: skip
 
-ROUTES: tuple[Route, ...] = WORKER + CONNECTORS + OFFSETS + DEAD_LETTERS + LIFECYCLE + PIPELINES + PLUGINS + ADMIN
+ROUTES: tuple[Route, ...] = (
+    WORKER + CONNECTORS + OFFSETS + DEAD_LETTERS + LIFECYCLE + TOPICS + PIPELINES + PLUGINS + ADMIN
+)

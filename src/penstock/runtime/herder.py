@@ -23,6 +23,7 @@ from .requests import (
     TargetState,
     Validation,
 )
+from .topic_views import RecordPage, TopicView
 
 
 class Herder(ABC):
@@ -142,6 +143,22 @@ class Herder(ABC):
     @abstractmethod
     def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
         """Take failed records through the connector again; ``Conflict`` when it is not running."""
+
+    @abstractmethod
+    def topics(self) -> Future[Sequence[TopicView]]:
+        """Every topic of the worker's home for topics, by name."""
+
+    @abstractmethod
+    def topic(self, topic: str) -> Future[TopicView]:
+        """Raises ``NotFound`` (``Topic <topic> not found``)."""
+
+    @abstractmethod
+    def topic_offsets(self, topic: str, when: str) -> Future[Sequence[int]]:
+        """The offset of each partition at ``earliest``, ``latest`` or milliseconds since 1970."""
+
+    @abstractmethod
+    def topic_records(self, topic: str, start: Mapping[int, int | None], limit: int) -> Future[RecordPage]:
+        """Records from partition → offset on (``None``: from the earliest), at most ``limit``."""
 
     @abstractmethod
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:

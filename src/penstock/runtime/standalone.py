@@ -44,6 +44,7 @@ from .requests import (
 )
 from .restart import RestartPlan, plan_restart
 from .services import Services
+from .topic_views import RecordPage, TopicView, TopicViews
 from .worker import Worker
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,7 @@ class StandaloneHerder(Herder):
         self._loggers = loggers
         self._offsets = OffsetChanges(services)
         self._dead_letters = DeadLetterDesk(services, worker)
+        self._topics = TopicViews(services.topics)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.provisioner = Provisioner(services, worker, self._lock, self._offsets.write)
         self.ready = False
@@ -167,6 +169,18 @@ class StandaloneHerder(Herder):
 
     def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
         return self._submit(lambda: self._dead_letters.replay(self._found(name), request))
+
+    def topics(self) -> Future[Sequence[TopicView]]:
+        return self._submit(lambda: self._look("topics", self._topics.all))
+
+    def topic(self, topic: str) -> Future[TopicView]:
+        return self._submit(lambda: self._look("topic", lambda: self._topics.one(topic)))
+
+    def topic_offsets(self, topic: str, when: str) -> Future[Sequence[int]]:
+        return self._submit(lambda: self._look("offsets by time", lambda: self._topics.offsets_at(topic, when)))
+
+    def topic_records(self, topic: str, start: Mapping[int, int | None], limit: int) -> Future[RecordPage]:
+        return self._submit(lambda: self._look("records", lambda: self._topics.records(topic, start, limit)))
 
     def plugins(self, connectors_only: bool) -> Sequence[Mapping[str, str]]:
         return self._services.plugins.listing(connectors_only)
@@ -360,6 +374,10 @@ class StandaloneHerder(Herder):
         """The config itself, if it is valid; ``BadRequest`` with every error otherwise."""
         await self._services.user_code("validate()", lambda: self._services.check(config))
         return config
+
+    async def _look(self, what: str, function: Callable[[], T]) -> T:
+        """Something that blocks, done on a thread of its own."""
+        return await self._services.user_code(what, function)
 
     def _config(self, name: str) -> Mapping[str, str | None] | None:
         return self._services.configs.snapshot().connector_config(name)
