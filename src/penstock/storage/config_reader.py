@@ -45,6 +45,9 @@ class ConfigListener:
     def logger_level_set(self, namespace: str, level: str) -> None:
         """A log level was set for the whole cluster."""
 
+    def lifecycle_changed(self, connector: str) -> None:
+        """Hooks of a connector, or clean-ups after it, have come further."""
+
 
 class ConfigReader:
     """Applies records in order. Not thread-safe: the store guards it."""
@@ -60,6 +63,7 @@ class ConfigReader:
         self._declarations: dict[str, Declaration] = {}
         self._position = 0
         self.restarts: dict[str, Restart] = {}
+        self.removals: dict[str, int] = {}
         self._readers: list[tuple[str, Callable[[str, Any], Notice | None]]] = [
             (records.TARGET_STATE, self._target_state),
             (records.CONNECTOR, self._connector),
@@ -126,7 +130,8 @@ class ConfigReader:
         return lambda listener: listener.connector_updated(name)
 
     def _forget(self, name: str) -> None:
-        self._connectors.pop(name, None)
+        if self._connectors.pop(name, None) is not None:
+            self.removals[name] = self.removals.get(name, 0) + 1
         self._buffered.pop(name, None)
         self.restarts.pop(name, None)
 
@@ -145,7 +150,7 @@ class ConfigReader:
             return None
         count = records.read_count(value, "tasks")
         buffered = self._buffered.pop(name, {})
-        changes: dict[str, Any] = {"task_count": count, "pending_fencing": True}
+        changes: dict[str, Any] = {"task_count": count, "pending_fencing": True, "committed_at": self._position - 1}
         if all(task in buffered for task in range(count)):
             changes["tasks"] = [buffered[task] for task in range(count)]
             changes["applied"] = entry.config
@@ -191,14 +196,14 @@ class ConfigReader:
             self._lifecycles.pop(name, None)
         else:
             self._lifecycles[name] = read_lifecycle(value)
-        return None
+        return lambda listener: listener.lifecycle_changed(name)
 
     def _cleanup(self, name: str, value: Any) -> Notice | None:
         if value is None:
-            self._cleanups.pop(name, None)
+            cleanup = self._cleanups.pop(name, None)
         else:
-            self._cleanups[name] = read_cleanup(name, value)
-        return None
+            cleanup = self._cleanups[name] = read_cleanup(name, value)
+        return None if cleanup is None else lambda listener: listener.lifecycle_changed(cleanup.connector)
 
     def _declaration(self, name: str, value: Any) -> Notice | None:
         if value is None:

@@ -18,7 +18,7 @@ class ConnectorEntry:
     ``applied`` is the connector config that was current when the tasks were committed. ``inconsistent`` tells that
     the last commit lacked task configs: the tasks must be made anew. ``generation`` counts commits of task
     configs, from 0; -1 before the first. ``fenced_tasks`` is the last task count record, ``pending_fencing`` tells
-    that task configs came after it.
+    that task configs came after it. ``committed_at`` is the position of the last commit; -1 before the first.
     """
 
     config: Config
@@ -30,6 +30,7 @@ class ConnectorEntry:
     generation: int = -1
     fenced_tasks: int | None = None
     pending_fencing: bool = False
+    committed_at: int = -1
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class ConfigStore:
         self._listeners: list[ConfigListener] = []
         self._caught_up = False
         self._pending: list[Restart] = []
-        self._removals: dict[str, tuple[int, Future[None]]] = {}
+        self._leaving: dict[str, Future[None]] = {}
 
     def listen(self, listener: ConfigListener) -> None:
         """Tell this listener of changes, too."""
@@ -81,14 +81,17 @@ class ConfigStore:
         gone = [records.connector_record(name, None), records.target_state_record(name, None)]
         declared = [declaration_record(name, None)] if name in self.snapshot().declarations else []
         removed = self._append([*gone, *_lifecycle_records(name, None, cleanup), *declared])
-        self._removals[name] = (self._removals.get(name, (0, removed))[0] + 1, removed)
+        self._leaving[name] = removed
         return removed
 
     def incarnation(self, name: str) -> int | None:
         """Tells a connector from a later one of its name; ``None`` when there is none, or it is being removed."""
-        number, removed = self._removals.get(name, (0, None))
-        leaving = removed is not None and not removed.done()
-        return None if leaving or name not in self.snapshot() else number
+        removed = self._leaving.get(name)
+        if removed is not None and not removed.done():
+            return None
+        with self._lock:
+            number = self._reader.removals.get(name, 0)
+        return number if name in self.snapshot() else None
 
     def declare_connector(
         self, name: str, declaration: Declaration, config: Config | None = None, state: TargetState | None = None
@@ -184,5 +187,6 @@ class ConfigStore:
 
 
 def _lifecycle_records(name: str, lifecycle: Lifecycle | None, cleanup: Cleanup | None) -> list[LogRecord]:
+    """The clean-up comes first: where records are appended one by one, a crash may repeat it, never lose it."""
     left = [] if cleanup is None else [cleanup_record(cleanup)]
-    return [lifecycle_record(name, lifecycle), *left]
+    return [*left, lifecycle_record(name, lifecycle)]

@@ -1,0 +1,302 @@
+"""Logs that are compacted Kafka topics: how workers of a cluster share what they remember."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from .errors import PassingStorageError, StorageError
+from .kafka_log_topics import InternalTopic, ensure_topic
+from .log import Listener, Log, LogRecord
+
+logger = logging.getLogger(__name__)
+
+WRITE_SECONDS = 30.0
+"""How long a write is tried before it counts as failed, as in Kafka Connect."""
+START_SECONDS = 120.0
+POLL_SECONDS = 0.5
+AT_ONCE = 1000
+
+Offsets = dict[int, int]
+
+
+class KafkaLogUnavailable(PassingStorageError):
+    """The broker did not take a record, or did not answer."""
+
+
+class KafkaLogs:
+    """The internal topics of one worker: one consumer and one producer for all of them, a thread for each of the two.
+
+    ``settings`` are the client settings in librdkafka's words.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], name: str) -> None:
+        common = {**settings, "client.id": name}
+        reading = {
+            "group.id": name,
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 500,
+        }
+        writing = {
+            "acks": "all",
+            "enable.idempotence": True,
+            "partitioner": "murmur2_random",
+            "delivery.timeout.ms": int(WRITE_SECONDS * 1000),
+            "linger.ms": 1,
+        }
+        self.admin = AdminClient(common)
+        self._consumer = Consumer({**common, **reading})
+        self._producer = Producer({**common, **writing})
+        self._logs: dict[str, KafkaLog] = {}
+        self._stopping = False
+        self._threads = [
+            threading.Thread(target=self._tail, name="internal-topics", daemon=True),
+            threading.Thread(target=self._serve_deliveries, name="internal-topics-writer", daemon=True),
+        ]
+
+    def log(self, topic: InternalTopic) -> KafkaLog:
+        """The log on a topic; it is made, or checked, when the log starts."""
+        found = self._logs[topic.name] = KafkaLog(self, topic)
+        return found
+
+    def cluster_id(self) -> str:
+        """The name of the Kafka cluster."""
+        try:
+            return str(self.admin.list_topics(timeout=WRITE_SECONDS).cluster_id)
+        except KafkaException as error:
+            raise unreachable(error) from error
+
+    def follow(self, log: KafkaLog, partitions: int) -> None:
+        """Read a topic from its beginning and go on for ever."""
+        if not self._threads[0].is_alive():
+            for thread in self._threads:
+                thread.start()
+        first = [TopicPartition(log.topic.name, number, 0) for number in range(partitions)]
+        self._consumer.incremental_assign(first)
+
+    def send(self, topic: str, record: LogRecord, done: Any) -> None:
+        """Hand a record to the producer; ``done(error, message)`` is called on the writer's thread."""
+        while True:
+            try:
+                self._producer.produce(topic, key=record.key, value=record.value, on_delivery=done)
+                return
+            except BufferError:
+                self._producer.poll(0.05)
+
+    def end_offsets(self, topic: str, partitions: int) -> Future[Offsets]:
+        """The next offset of each partition, open transactions included."""
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(topic, number): latest for number in range(partitions)}
+        answers = self.admin.list_offsets(asked, request_timeout=WRITE_SECONDS)
+        ends: Future[Offsets] = Future()
+        found: Offsets = {}
+        lock = threading.Lock()
+
+        def note(partition: int, answer: Future[Any]) -> None:
+            with lock:
+                if ends.done():
+                    return
+                error = answer.exception()
+                if error is not None:
+                    ends.set_exception(unreachable(error))
+                    return
+                found[partition] = answer.result().offset
+                if len(found) == partitions:
+                    ends.set_result(found)
+
+        for at, answer in answers.items():
+            answer.add_done_callback(partial(note, at.partition))
+        return ends
+
+    def stop(self) -> None:
+        """Write out what is pending and close the clients. Idempotent."""
+        if self._stopping:
+            return
+        self._producer.flush(5)
+        self._stopping = True
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
+        self._consumer.close()
+        for log in self._logs.values():
+            log.give_up()
+
+    def _serve_deliveries(self) -> None:
+        while not self._stopping:
+            self._producer.poll(POLL_SECONDS)
+
+    def _tail(self) -> None:
+        while not self._stopping:
+            try:
+                first = self._consumer.poll(POLL_SECONDS)
+                if first is not None:
+                    self._deal_out([first, *self._consumer.consume(AT_ONCE, 0)])
+            except Exception:
+                logger.exception("Reading the internal topics failed and goes on")
+
+    def _deal_out(self, messages: Sequence[Message]) -> None:
+        by_topic: dict[str, list[Message]] = {}
+        for message in messages:
+            error = message.error()
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                logger.warning("Reading the internal topics: %s", error.str())
+            elif message.topic() is not None:
+                by_topic.setdefault(str(message.topic()), []).append(message)
+        for topic, found in by_topic.items():
+            self._logs[topic].take(found)
+
+
+@dataclass
+class _Wait:
+    """Somebody waits until the tail has passed these offsets."""
+
+    future: Future[None]
+    until: Offsets = field(default_factory=dict)
+
+
+class KafkaLog(Log):
+    """One internal topic. Records of one key keep their order; several records are appended in the order given."""
+
+    def __init__(self, logs: KafkaLogs, topic: InternalTopic) -> None:
+        self.topic = topic
+        self._logs = logs
+        self._listener: Listener | None = None
+        self._partitions = 0
+        self._positions: Offsets = {}
+        self._waits: list[_Wait] = []
+        self._lock = threading.Lock()
+
+    def start(self, listener: Listener) -> int:
+        """Make or check the topic and replay it. Raises a :class:`StorageError` that says what is wrong with it."""
+        self._partitions = ensure_topic(self._logs.admin, self.topic)
+        self._listener = listener
+        self._logs.follow(self, self._partitions)
+        try:
+            self.read_to_end().result(START_SECONDS)
+        except TimeoutError:
+            raise StorageError(
+                f"Topic '{self.topic.name}' ({self.topic.key}) could not be read to its end within "
+                f"{START_SECONDS:g} s. Is every partition online?"
+            ) from None
+        return self._positions.get(0, 0)
+
+    def append(self, records: Sequence[LogRecord]) -> Future[None]:
+        seen: Future[None] = Future()
+        if not records:
+            seen.set_result(None)
+            return seen
+        wait, left = _Wait(seen), [len(records)]
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            left[0] -= 1
+            if error is not None:
+                _fail(seen, unreachable(KafkaException(error)))
+            else:
+                at, offset = message.partition(), message.offset()
+                assert at is not None
+                assert offset is not None
+                wait.until[at] = max(wait.until.get(at, 0), offset + 1)
+            if not left[0] and not seen.done():
+                self._await(wait)
+
+        for record in records:
+            self._logs.send(self.topic.name, record, delivered)
+        return seen
+
+    def read_to_end(self) -> Future[None]:
+        """Ends when the listener was told of all that is in the topic now."""
+        seen: Future[None] = Future()
+
+        def asked(ends: Future[Offsets]) -> None:
+            error = ends.exception()
+            if error is not None:
+                _fail(seen, error)
+            else:
+                self._await(_Wait(seen, dict(ends.result())))
+
+        self._logs.end_offsets(self.topic.name, self._partitions).add_done_callback(asked)
+        return seen
+
+    def stop(self) -> None:
+        self._listener = None
+
+    def give_up(self) -> None:
+        """Nobody reads any more: whoever waits is told."""
+        with self._lock:
+            waits, self._waits = self._waits, []
+        for wait in waits:
+            _fail(wait.future, StorageError("The worker is stopping"))
+
+    def take(self, messages: Sequence[Message]) -> None:
+        """News from the topic. Runs on the reading thread."""
+        entries: list[tuple[int, LogRecord]] = []
+        passed: Offsets = {}
+        for message in messages:
+            at, offset = message.partition(), message.offset()
+            assert at is not None
+            assert offset is not None
+            if message.error() is not None:
+                passed[at] = max(offset, passed.get(at, 0))
+                continue
+            passed[at] = offset + 1
+            key = message.key()
+            if key is not None:
+                entries.append((offset, LogRecord(_bytes(key), _bytes(message.value()))))
+        if entries and self._listener is not None:
+            try:
+                self._listener(entries)
+            except Exception:
+                logger.exception("A listener failed on records of %s", self.topic.name)
+        self._move(passed)
+
+    def _await(self, wait: _Wait) -> None:
+        with self._lock:
+            if not self._is_past(wait):
+                self._waits.append(wait)
+                return
+        _succeed(wait.future)
+
+    def _move(self, passed: Offsets) -> None:
+        with self._lock:
+            for at, offset in passed.items():
+                self._positions[at] = max(offset, self._positions.get(at, 0))
+            over = [wait for wait in self._waits if self._is_past(wait)]
+            self._waits = [wait for wait in self._waits if wait not in over]
+        for wait in over:
+            _succeed(wait.future)
+
+    def _is_past(self, wait: _Wait) -> bool:
+        return all(self._positions.get(at, 0) >= offset for at, offset in wait.until.items())
+
+
+def unreachable(error: BaseException) -> StorageError:
+    """What a client error means for the user."""
+    cause = error.args[0] if error.args else error
+    text = cause.str() if isinstance(cause, KafkaError) else str(error)
+    return KafkaLogUnavailable(f"Kafka did not do it: {text}. Nothing is lost; try again when the broker answers.")
+
+
+def _bytes(data: Any) -> Any:
+    return data.encode() if isinstance(data, str) else data
+
+
+def _succeed(future: Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _fail(future: Future[None], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)

@@ -1,0 +1,115 @@
+"""Internal topics: made compacted when they are missing, checked when they are there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
+
+from .errors import StorageError
+
+logger = logging.getLogger(__name__)
+
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class InternalTopic:
+    """A topic that workers share. ``key`` is the worker key that names it, ``purpose`` what it is for.
+
+    ``partitions`` and ``replication`` count when it is made; -1 leaves them to the broker. ``single`` topics must have
+    one partition. Without ``create`` a missing topic is an error.
+    """
+
+    name: str
+    key: str
+    purpose: str
+    partitions: int = 1
+    replication: int = -1
+    settings: Mapping[str, str] = field(default_factory=dict)
+    single: bool = False
+    create: bool = True
+
+
+class WrongTopic(StorageError):
+    """An internal topic cannot be used or made; the text is for the user."""
+
+
+def ensure_topic(admin: AdminClient, topic: InternalTopic) -> int:
+    """The number of its partitions. Raises :class:`WrongTopic`."""
+    try:
+        found = _partitions(admin, topic)
+        if found is None:
+            if not topic.create:
+                raise WrongTopic(
+                    f"Topic '{topic.name}' specified via the '{topic.key}' property is missing. The config "
+                    "'internal.topics.automatic.creation.enable' is set to 'false', so automatic creation of internal "
+                    "topics is disabled. Either enable automatic creation or create the topics manually."
+                )
+            _create(admin, topic)
+            found = _partitions(admin, topic) or topic.partitions
+        _check_policy(admin, topic)
+    except KafkaException as error:
+        raise WrongTopic(f"Topic '{topic.name}' ({topic.key}) could not be looked at: {_text(error)}") from error
+    if topic.single and found != 1:
+        raise WrongTopic(
+            f"Topic '{topic.name}' supplied via the '{topic.key}' property is required to have a single partition in "
+            f"order to guarantee consistency of {topic.purpose}, but found {found} partitions."
+        )
+    return found
+
+
+def _partitions(admin: AdminClient, topic: InternalTopic) -> int | None:
+    """Asked without naming the topic: naming it would let some brokers make it, uncompacted."""
+    known = admin.list_topics(timeout=SECONDS).topics.get(topic.name)
+    return None if known is None or known.error is not None else len(known.partitions)
+
+
+def _create(admin: AdminClient, topic: InternalTopic) -> None:
+    settings = {key: value for key, value in topic.settings.items() if key != "cleanup.policy"}
+    wanted = NewTopic(
+        topic.name,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication,
+        config={**settings, "cleanup.policy": "compact"},
+    )
+    try:
+        admin.create_topics([wanted], operation_timeout=SECONDS)[topic.name].result(SECONDS)
+        logger.info("Created topic %s for %s", topic.name, topic.purpose)
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            return
+        raise WrongTopic(
+            f"Topic '{topic.name}' ({topic.key}) could not be created with {topic.partitions} partitions and a "
+            f"replication factor of {topic.replication}: {_text(error)}. See "
+            f"'{topic.key.removesuffix('.topic')}.replication.factor'."
+        ) from error
+
+
+def _check_policy(admin: AdminClient, topic: InternalTopic) -> None:
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name)
+    answer: Any = admin.describe_configs([resource])[resource]
+    try:
+        policy = answer.result(SECONDS)["cleanup.policy"].value
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            logger.info("The settings of topic %s may not be read; it is taken to be compacted", topic.name)
+            return
+        raise
+    if set(policy.replace(" ", "").split(",")) != {"compact"}:
+        raise WrongTopic(
+            f"Topic '{topic.name}' supplied via the '{topic.key}' property is required to have "
+            f"'cleanup.policy=compact' to guarantee consistency and durability of {topic.purpose}, but found the topic "
+            f"currently has 'cleanup.policy={policy}'. Continuing would likely result in eventually losing "
+            f"{topic.purpose} and problems restarting this Connect cluster in the future. Change the '{topic.key}' "
+            "property in the Connect worker configurations to use a topic with 'cleanup.policy=compact'."
+        )
+
+
+def _text(error: KafkaException) -> str:
+    cause = error.args[0]
+    return str(cause.str()) if isinstance(cause, KafkaError) else str(error)
