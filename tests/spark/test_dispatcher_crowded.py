@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -13,7 +14,8 @@ from penstock.spark.dispatcher import Dispatcher
 from penstock.spark.executor import Runnable
 from penstock.spark.session import SparkEngine, start_spark
 from penstock.spark.splits import Receipt
-from tests.spark.works import Count, Sleep
+from tests.spark.works import Burn, Count, Sleep
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -59,3 +61,24 @@ def test_works_that_hang_do_not_keep_other_long_works_from_the_cores(dispatcher:
         submit(dispatcher, f"hangs-{number}", [Sleep(str(tmp_path), FOR_EVER)])
     for _ in range(3):
         assert submit(dispatcher, "long", [Sleep(str(tmp_path), 0.3)]).result(60)[0].read == 1
+
+
+def test_long_works_get_their_turn_although_quick_ones_never_end(dispatcher: Dispatcher, tmp_path: Path) -> None:
+    submit(dispatcher, "long", [Sleep(str(tmp_path), 0.5)]).result(60)
+    submit(dispatcher, "long", [Sleep(str(tmp_path), 0.5)]).result(60)
+    enough = threading.Event()
+
+    def keep_busy(task_key: str) -> None:
+        def again(result: object) -> None:
+            if not enough.is_set():
+                keep_busy(task_key)
+
+        dispatcher.submit(task_key, [Burn(0.001)], again)
+
+    for number in range(4 * SLOTS):
+        keep_busy(f"quick-{number}")
+    try:
+        wait_until(lambda: dispatcher.waiting > SLOTS, "quick works wait for lanes")
+        assert submit(dispatcher, "long", [Sleep(str(tmp_path), 0.2)]).result(20)[0].read == 1
+    finally:
+        enough.set()

@@ -12,6 +12,7 @@ from typing import Any
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
 from penstock.runtime.assembly import StandaloneWorker
+from penstock.runtime.garbage import collect_rarely
 from penstock.runtime.provisioning.provisioner import Applied
 from penstock.runtime.requests import CreateRequest
 from penstock.runtime.worker_config import WorkerConfig
@@ -61,6 +62,7 @@ def serve(
         _wait_for_files(worker.provisioned, stop)
         apply_connectors(worker, connectors, console, stop)
         worker.mark_ready()
+        collect_rarely()
         on_ready(server.url)
         stop.wait()
     except ConnectorFileFailed as error:

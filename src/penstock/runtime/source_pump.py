@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from penstock.api.task import Plan, SourceOffset, SourceOffsets, SourcePartition, SourceTask
@@ -131,7 +132,8 @@ class SourcePump(Pump):
 
     async def _tell_committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:
         try:
-            await self.call("committed()", lambda: self._source.committed(offsets))
+            call = partial(self._source.committed, offsets)
+            await self.unless_aborted(self.services.planner.run(f"{self.task}: committed()", call))
         except Exception:
             log.exception("%s: committed() failed; the records are safe", self.task)
 

@@ -19,7 +19,8 @@ from .errors import headline
 from .loading import load
 from .splits import PluginRef, TaskSpec, TransformRef
 
-MAX_KEPT = 128
+MAX_KEPT = 2048
+"""Copies of tasks that wait for their next split; a copy built anew costs as much as a small split."""
 
 
 @dataclass(slots=True)

@@ -1,10 +1,12 @@
 """The process that Spark forks its Python workers from (``spark.python.daemon.module``).
 
-It imports what every worker needs once, so that a fresh worker is ready as soon as it is forked.
+It imports what every worker needs once, so that a fresh worker is ready as soon as it is forked, and
+keeps it out of the garbage collector's sight, so that workers go on sharing its memory.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 
@@ -25,6 +27,7 @@ def main() -> None:
     for module in PRELOADED:
         importlib.import_module(module)
     daemon = importlib.import_module("pyspark.daemon")
+    gc.freeze()
     daemon.manager()
 
 

@@ -30,6 +30,9 @@ IDLE_SECONDS = 30.0
 CANCEL_GRACE_SECONDS = 0.05
 """How long a cancelled work may still end by itself before its lane is killed."""
 
+FAIR_SECONDS = 0.2
+"""How long long works wait, at most, while quick ones take every lane that becomes free."""
+
 PATIENCE_SECONDS = 0.5
 """How long quick works wait while unexpectedly long ones hold every lane, before one of these is sent back."""
 
@@ -57,6 +60,7 @@ class Dispatcher:
         self._seats: dict[Lane, Seat] = {}
         self._idle: list[Seat] = []
         self._finished: deque[Ticket] = deque()
+        self._long_began = 0.0
         self._crowded_since: float | None = None
         self._stopped = False
         self._office: LaneOffice | None = None
@@ -165,12 +169,17 @@ class Dispatcher:
         (self._long if entry.long else self._quick).add(entry.ticket.task_key, entry)
 
     def _next_entry(self) -> Entry | None:
-        """Quick works first; long ones as far as cores are free for them."""
-        if self._quick:
+        """Quick works first, unless a long one has waited; long ones as far as cores are free for them."""
+        if self._quick and not self._long_has_waited():
             return self._quick.next()
         if self._long and self._room_for_long():
+            self._long_began = time.monotonic()
             return self._long.next()
-        return None
+        return self._quick.next() if self._quick else None
+
+    def _long_has_waited(self) -> bool:
+        """Without an end of quick works, long ones would never get a lane."""
+        return bool(self._long) and time.monotonic() - max(self._long_began, self._long.first.since) > FAIR_SECONDS
 
     @property
     def _cores(self) -> int:

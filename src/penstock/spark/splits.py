@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
 from typing import Any
 
 from penstock.api.task import Split
@@ -48,7 +50,8 @@ class ErrorPolicy:
 class TaskSpec:
     """All an executor needs to build its copy of a task and the way its records take.
 
-    Executors keep what they built under ``key``, so equal keys must mean equal specs.
+    Executors keep what they built under ``key``, so equal keys must mean equal specs. A spec travels with every work of
+    its task, so it is pickled once and unpickled once where the same bytes come again.
     """
 
     key: str
@@ -62,6 +65,19 @@ class TaskSpec:
     errors: ErrorPolicy = ErrorPolicy()
     plugin_path: Sequence[str] = ()
     default_topic_partitions: int = 1
+
+    def __reduce__(self) -> tuple[Callable[[bytes], TaskSpec], tuple[bytes]]:
+        return _unpacked, (self._packed,)
+
+    @cached_property
+    def _packed(self) -> bytes:
+        values = tuple(getattr(self, item.name) for item in fields(self))
+        return pickle.dumps(values, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+@lru_cache(maxsize=2048)
+def _unpacked(packed: bytes) -> TaskSpec:
+    return TaskSpec(*pickle.loads(packed))
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class Entry:
     ticket: Ticket
     index: int
     work: Runnable
+    since: float = field(default_factory=time.monotonic)
     long: bool = False
     share: float = 0.0
 

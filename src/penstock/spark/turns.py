@@ -23,16 +23,22 @@ class Turns(Generic[T]):
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def first(self) -> T:
+        """What ``next`` would give; ``IndexError`` when there is nothing."""
+        if not self._queues:
+            raise IndexError("nobody waits")
+        return next(iter(self._queues.values()))[0]
+
     def add(self, task_key: str, item: T) -> None:
         self._queues.setdefault(task_key, deque()).append(item)
         self._size += 1
 
     def next(self) -> T:
         """The next item; ``IndexError`` when there is none."""
-        if not self._queues:
-            raise IndexError("nobody waits")
+        item = self.first
         task_key, queue = next(iter(self._queues.items()))
-        item = queue.popleft()
+        queue.popleft()
         self._size -= 1
         if queue:
             self._queues.move_to_end(task_key)

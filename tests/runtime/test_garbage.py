@@ -1,0 +1,28 @@
+"""A worker's process spends little on looking for garbage."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+LOOK = """
+import gc, weakref
+from penstock.runtime.garbage import collect_rarely
+
+class Circle:
+    def __init__(self):
+        self.me = self
+
+collect_rarely()
+before = gc.get_stats()[0]["collections"]
+kept = [[] for _ in range(10_000)]
+print(gc.get_freeze_count() > 10_000, gc.get_stats()[0]["collections"] - before)
+lost = weakref.ref(Circle())
+more = [[] for _ in range(100_000)]
+print(lost() is None)
+"""
+
+
+def test_what_is_there_is_left_alone_and_circles_that_come_later_still_go() -> None:
+    said = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, check=True, timeout=60)
+    assert said.stdout.split() == ["True", "0", "True"]
