@@ -32,6 +32,7 @@ def real_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone
     worker = StandaloneWorker(WorkerConfig.from_properties(settings))
     worker.start()
     worker.mark_ready()
+    worker.spark_ready.result(120)
     yield worker
     worker.stop()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -59,7 +59,12 @@ class Link:
 
 def keeps_pace(plugin: object, plain: str, other: str) -> bool:
     """Whether another form of a plain method still belongs to it: no subclass has changed only the plain one since."""
-    kinds = type(plugin).__mro__
+    return _keeps_pace(type(plugin), plain, other)
+
+
+@lru_cache(maxsize=1024)
+def _keeps_pace(kind: type, plain: str, other: str) -> bool:
+    kinds = kind.__mro__
 
     def first(method: str) -> int:
         return next((at for at, kind in enumerate(kinds) if method in vars(kind)), len(kinds))
