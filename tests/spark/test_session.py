@@ -113,6 +113,12 @@ def test_after_a_kill_of_the_worker_no_process_of_spark_stays(tmp_path: Path) ->
     wait_until(lambda: not any(process.is_running() for process in family), "JVM, daemon and lanes end", seconds=10)
 
 
+def jvm_of(engine: SparkEngine) -> psutil.Process:
+    gateway = engine.context._gateway
+    assert gateway is not None
+    return psutil.Process(gateway.proc.pid)
+
+
 def test_when_the_jvm_dies_the_dispatcher_gets_a_new_one(tmp_path: Path) -> None:
     engines = [start_spark({"spark.master": "local[4]"}, tmp_path)]
 
@@ -123,7 +129,7 @@ def test_when_the_jvm_dies_the_dispatcher_gets_a_new_one(tmp_path: Path) -> None
     dispatcher = Dispatcher(engines[0], restart)
     try:
         assert run(dispatcher, Count(1)).read == 1
-        (jvm,) = (process for process in psutil.Process().children(recursive=True) if process.name() == "java")
+        jvm = jvm_of(engines[0])
         jvm.kill()
         failed = next(receipt for receipt in iter(lambda: run(dispatcher, Count(2)), None) if receipt.failure)
         assert failed.failure is not None
@@ -138,7 +144,7 @@ def test_when_the_jvm_dies_the_dispatcher_gets_a_new_one(tmp_path: Path) -> None
 def test_when_the_jvm_dies_and_nobody_restarts_it_works_say_so(tmp_path: Path) -> None:
     engine = start_spark({"spark.master": "local[4]"}, tmp_path)
     dispatcher = Dispatcher(engine)
-    (jvm,) = (process for process in psutil.Process().children(recursive=True) if process.name() == "java")
+    jvm = jvm_of(engine)
     jvm.kill()
     jvm.wait()
 
