@@ -42,8 +42,8 @@ def test_the_file_of_the_kafka_distribution_works_and_says_what_is_not_used(tmp_
     config = WorkerConfig.load(file)
     assert config.subset("value.converter.") == {"schemas.enable": "true"}
     assert config.values["offset.flush.interval.ms"] == 10_000
-    assert [warning.split(": ", 1)[0] for warning in config.warnings] == [f"{file}, line 3", f"{file}, line 8"]
-    assert "'bootstrap.servers' is not used: topics are kept in the embedded log" in config.warnings[0]
+    assert [warning.split(": ", 1)[0] for warning in config.warnings] == [f"{file}, line 8"]
+    assert config.values["bootstrap.servers"] == ["localhost:9092"]
 
 
 def test_a_named_converter_keeps_its_own_defaults() -> None:

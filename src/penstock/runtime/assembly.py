@@ -18,6 +18,7 @@ from penstock.storage.sqlite import Database
 from penstock.storage.sqlite_log import SqliteLog
 from penstock.storage.status_store import StatusStore
 from penstock.topics.embedded import EmbeddedTopics
+from penstock.topics.interface import TopicHome
 
 from .calls import UserCode
 from .cleanups import Cleanups
@@ -30,6 +31,7 @@ from .pump import PumpServices
 from .services import Services
 from .standalone import StandaloneHerder
 from .statuses import Statuses
+from .topic_homes import open_home
 from .worker import Worker
 from .worker_config import WorkerConfig
 
@@ -60,7 +62,7 @@ class StandaloneWorker:
         self._database: Database | None = None
         self._dispatcher: Dispatcher | None = None
         self._worker: Worker | None = None
-        self._topics: EmbeddedTopics | None = None
+        self._topics: TopicHome | None = None
         self._maintenance: Future[None] | None = None
         self._stopping = threading.Event()
         self.spark_ready: Future[SparkEngine] = Future()
@@ -76,7 +78,7 @@ class StandaloneWorker:
         config = self._config
         self._database = database = Database(config.data_dir / "penstock.db")
         configs, statuses, offsets = _stores(database)
-        self._topics = topics = EmbeddedTopics(database, config.data_dir / "topics", offsets)
+        self._topics = topics = open_home(config, database, offsets)
         self.spark_ready = start_spark_in_background(config.properties, config.data_dir)
         self._dispatcher = Dispatcher(self.spark_ready, self._start_spark_again)
         self._thread.start()
@@ -106,7 +108,8 @@ class StandaloneWorker:
         self.provisioned = asyncio.run_coroutine_threadsafe(self._start_connectors(services, worker), self._loop)
         if not config.pipelines_path:
             self.provisioned.result()
-        self._maintenance = asyncio.run_coroutine_threadsafe(self._maintain(topics), self._loop)
+        if isinstance(topics, EmbeddedTopics):
+            self._maintenance = asyncio.run_coroutine_threadsafe(self._maintain(topics), self._loop)
 
     def mark_ready(self) -> None:
         """Connectors of the command line are there: the worker is healthy from now on."""

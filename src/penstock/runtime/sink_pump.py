@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from typing import TypeVar
 
 from penstock.api.task import SinkTask
 from penstock.spark.letters import Letter, LetterReader, tolerant
@@ -25,6 +26,10 @@ SMALLEST_BATCH_BYTES = 1 << 20
 LARGEST_BATCH_BYTES = 64 << 20
 MAX_BATCH_RECORDS = 1_000_000
 AIM_SECONDS = 0.15
+LOOK_SECONDS = 20.0
+"""How often a sink that nobody wakes looks for records: homes keep watching what is asked for."""
+
+T = TypeVar("T")
 
 
 class SinkPump(Pump):
@@ -45,21 +50,23 @@ class SinkPump(Pump):
         self._sink = sink
         self._subscription = subscription
         self._positions: dict[TopicPartition, int] = {}
+        self._knows_positions = False
         self._batch_bytes = SMALLEST_BATCH_BYTES
         self._has_state = not (sink.keeps_state and sink.ordered)
 
     async def begin(self) -> None:
-        self._positions = dict(self.services.topics.positions(self._subscription.group))
         await self.start_copy(self._sink)
 
     async def step(self) -> bool:
+        if not self._knows_positions:
+            await self._load_positions()
         mine = self._subscription.assigned(self.services.topics, self.task.task)
         start = {at: self._position(at) for at in mine}
         ranges = self.services.topics.ranges(start, MAX_BATCH_RECORDS, self._batch_bytes) if start else ()
         if not ranges:
             return False
         if not self._has_state:
-            await self._begin_state()
+            await self._begin_state(ranges)
         began = asyncio.get_running_loop().time()
         reach("sink-planned")
         receipts = await self.dispatch(self._works(ranges))
@@ -74,8 +81,12 @@ class SinkPump(Pump):
         return at in self._subscription.assigned(self.services.topics, self.task.task)
 
     async def replay_works(self, letters: Sequence[Letter]) -> list[Work]:
+        if not self._knows_positions:
+            await self._load_positions()
         if not self._has_state:
-            await self._begin_state()
+            mine = self._subscription.assigned(self.services.topics, self.task.task)
+            home, start = self.services.topics.waiting(), {at: self._position(at) for at in mine}
+            await self._begin_state(await self._off_loop("ranges", lambda: home.ranges(start, 1, 1)))
         works = self._works([letter.as_range() for letter in letters])
         return [replace(work, spec=tolerant(self.spec), reader=LetterReader()) for work in works]
 
@@ -85,11 +96,24 @@ class SinkPump(Pump):
         commit = SinkCommit(self._subscription.group, {}, self.task.task, state, dead, [mark])
         return self.services.topics.commit_sink(commit)
 
-    async def _begin_state(self) -> None:
-        """Have a state before the first batch: a crash in it is then like a crash in any other."""
+    async def _load_positions(self) -> None:
+        home, group = self.services.topics, self._subscription.group
+        self._positions = dict(await self._off_loop("positions", lambda: home.positions(group)))
+        self._knows_positions = True
+
+    async def _off_loop(self, what: str, function: Callable[[], T]) -> T:
+        """A question to the topics' home that may take its time."""
+        asked = self.services.calls.run(f"{self.task}: {what}", None, function)
+        return await self.unless_aborted(asyncio.wrap_future(asked))
+
+    async def _begin_state(self, ranges: Sequence[Range]) -> None:
+        """Have a state before the first batch of these ranges: a crash in it is then like a crash in any other."""
         receipts = await self.dispatch(self._works(()))
         self.raise_failures(receipts)
-        await self._write(SinkCommit(self._subscription.group, {}, self.task.task, receipts[-1].state), receipts)
+        positions = {TopicPartition(part.topic, part.partition): part.start for part in ranges}
+        state = receipts[-1].state
+        await self._write(SinkCommit(self._subscription.group, positions, self.task.task, state), receipts)
+        self._positions.update(positions)
         self._has_state = True
 
     def _position(self, at: TopicPartition) -> int | None:
@@ -98,9 +122,9 @@ class SinkPump(Pump):
             return self._positions[at]
         if self._subscription.from_latest:
             ends = self.services.topics.end_offsets(at.topic)
-            self._positions[at] = ends[at.partition]
-            return ends[at.partition]
-        return None
+            if at.partition < len(ends):
+                self._positions[at] = ends[at.partition]
+        return self._positions.get(at)
 
     def _works(self, ranges: Sequence[Range]) -> list[SinkWork]:
         topics = self.services.topics
@@ -127,6 +151,8 @@ class SinkPump(Pump):
         state = receipts[-1].state
         await self._write(SinkCommit(self._subscription.group, positions, self.task.task, state, dead), receipts)
         self._positions.update(positions)
+        read, size = sum(receipt.read for receipt in receipts), sum(receipt.bytes for receipt in receipts)
+        self.services.topics.observe(ranges, read, size)
         self.metrics.add(receipts)
         for topic in {part.topic for part in ranges}:
             self.services.use_topic(self.task, topic)
@@ -146,7 +172,8 @@ class SinkPump(Pump):
         lags: dict[TopicPartition, int] = {}
         for at in self._subscription.assigned(self.services.topics, self.task.task):
             ends = self.services.topics.end_offsets(at.topic)
-            lags[at] = max(0, ends[at.partition] - self._positions.get(at, 0))
+            if at.partition < len(ends):
+                lags[at] = max(0, ends[at.partition] - self._positions.get(at, 0))
         return lags
 
     def wants(self, topic: str) -> bool:
@@ -156,5 +183,5 @@ class SinkPump(Pump):
     def interrupt(self) -> None:
         """A put in progress may already have happened: let it finish, the worker abandons it after its limit."""
 
-    def idle_seconds(self) -> None:
-        return None
+    def idle_seconds(self) -> float:
+        return LOOK_SECONDS

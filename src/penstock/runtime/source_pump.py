@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +16,7 @@ from penstock.spark.letters import Letter, source_spec, source_split
 from penstock.spark.splits import Receipt, SourceWork, TaskSpec, Work
 from penstock.storage.faults import reach
 from penstock.storage.offset_store import OffsetStore
-from penstock.topics.interface import SinkCommit, SourceCommit, Staged
+from penstock.topics.interface import SinkCommit, SourceCommit, Staged, Stager
 
 from .metrics import TaskMetrics
 from .pump import Pump, PumpServices
@@ -70,8 +72,7 @@ class SourcePump(Pump):
             self._idle_for = min(2 * self._idle_for, LONGEST_IDLE_SECONDS)
             return False
         self._idle_for = SHORTEST_IDLE_SECONDS
-        stager, counts = self.services.topics.stager(), self._unusual_partition_counts()
-        works = [SourceWork(self.spec, split, stager, counts) for split in plan.splits]
+        works = [SourceWork(self.spec, split, *self._writing()) for split in plan.splits]
         reach("source-planned")
         try:
             receipts = await self.dispatch(works)
@@ -82,8 +83,7 @@ class SourcePump(Pump):
         return True
 
     async def replay_works(self, letters: Sequence[Letter]) -> list[Work]:
-        stager, counts = self.services.topics.stager(), self._unusual_partition_counts()
-        return [SourceWork(source_spec(self.spec), source_split(self.spec, letters), stager, counts)]
+        return [SourceWork(source_spec(self.spec), source_split(self.spec, letters), *self._writing())]
 
     def commit_replay(self, receipts: Sequence[Receipt], mark: SinkCommit) -> Future[None]:
         staged = [part for receipt in receipts for part in (*receipt.staged, *receipt.dead_letters)]
@@ -100,9 +100,23 @@ class SourcePump(Pump):
     def _plan(self) -> Plan | None:
         return self._source.plan(self._offsets)
 
-    def _unusual_partition_counts(self) -> dict[str, int]:
-        usual = self.spec.default_topic_partitions
-        return {topic: count for topic, count in self.services.topics.topics().items() if count != usual}
+    async def dispatch(self, works: Sequence[Work]) -> list[Receipt]:
+        """As of every pump; works that miss topics run again when these were made."""
+        receipts = await super().dispatch(works)
+        while again := [number for number, receipt in enumerate(receipts) if receipt.missing_topics]:
+            topics = {topic for number in again for topic in receipts[number].missing_topics}
+            made = self.services.topics.ensure(sorted(topics), self._topic_settings)
+            await self.unless_aborted(asyncio.wrap_future(made))
+            stager, counts = self._writing()
+            rest = [replace(works[number], stager=stager, topic_partitions=counts) for number in again]
+            for number, later in zip(again, await super().dispatch(rest), strict=True):
+                receipts[number] = later
+        return receipts
+
+    def _writing(self) -> tuple[Stager, Mapping[str, int]]:
+        """How executors write, and into how many partitions."""
+        home = self.services.topics
+        return home.stager(), home.partition_counts(self.spec.default_topic_partitions)
 
     async def _commit(self, plan: Plan, receipts: Sequence[Receipt]) -> None:
         dead = [staged for receipt in receipts for staged in receipt.dead_letters]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 from penstock.topics.interface import TopicHome, TopicPartition
 
@@ -26,8 +27,15 @@ class Subscription:
         return topic in self.topics
 
     def assigned(self, home: TopicHome, task: int) -> list[TopicPartition]:
-        """The partitions of one task: all existing ones, dealt out in order."""
+        """The partitions of one task. One that has an owner keeps it whatever topics and partitions are added."""
         existing = home.topics()
-        wanted = self.topics if self.pattern is None else sorted(topic for topic in existing if self.wants(topic))
-        every = [TopicPartition(topic, n) for topic in wanted for n in range(existing.get(topic, 0))]
-        return every[task :: self.tasks]
+        if self.pattern is None:
+            home.want(self.topics)
+            firsts = {topic: number for number, topic in enumerate(self.topics)}
+        else:
+            firsts = {topic: crc32(topic.encode()) for topic in sorted(existing) if self.wants(topic)}
+        return [
+            TopicPartition(topic, number)
+            for topic, first in firsts.items()
+            for number in range((task - first) % self.tasks, existing.get(topic, 0), self.tasks)
+        ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.api.config import java_pattern
@@ -24,6 +24,7 @@ from .services import Services
 from .sink_pump import SinkPump
 from .source_pump import SourcePump
 from .subscription import Subscription
+from .topic_homes import connector_home
 
 _generation = itertools.count(1)
 
@@ -96,7 +97,8 @@ class TaskBuilder:
     def pump(self, prepared: Prepared, report: Callable[[State, str | None], None], paused: bool) -> Pump:
         """The pump of the prepared task."""
         parsed, spec, instance = prepared.parsed, prepared.spec, prepared.instance
-        pumps, metrics = self.services.pumps, TaskMetrics()
+        home = connector_home(self.services.topics, self.services.config.properties, parsed)
+        pumps, metrics = replace(self.services.pumps, topics=home), TaskMetrics()
         if isinstance(instance, SourceTask):
             settings = _topic_settings(parsed)
             kind = FrameSourcePump if loads_frames(instance) else SourcePump
@@ -123,8 +125,10 @@ def _topic_settings(parsed: ConnectorConfig) -> Callable[[str], Mapping[str, str
 
     def settings(topic: str) -> Mapping[str, str]:
         group = next((group for group in parsed.topic_groups if group.matches(topic)), None)
-        own = {} if group is None else group.settings
-        return {"partitions": str(parsed.partitions_of_new(topic)), **own}
+        if group is None:
+            return {}
+        numbers = {"partitions": group.partitions, "replication.factor": group.replication_factor}
+        return {**{key: str(number) for key, number in numbers.items() if number > 0}, **group.settings}
 
     return settings
 

@@ -297,6 +297,15 @@ WORKER_KEYS = ConfigDef(
     ),
     _key(
         _KAFKA,
+        "bootstrap.servers",
+        Type.LIST,
+        None,
+        "Kafka brokers (host:port, comma separated). With this key topics are in Kafka; without it they are in the"
+        " embedded log in data.dir, and no broker is contacted.",
+        importance=_HIGH,
+    ),
+    _key(
+        _KAFKA,
         "exactly.once.source.support",
         Type.STRING,
         "disabled",
@@ -317,7 +326,6 @@ WORKER_KEYS = ConfigDef(
 
 NOT_USED: Mapping[str, str] = {
     "offset.storage.file.filename": "offsets are kept in data.dir, with everything else",
-    "bootstrap.servers": "topics are kept in the embedded log in data.dir, no broker is contacted",
     "group.id": "a standalone worker is a group of its own",
     "config.storage.topic": "connectors are kept in data.dir",
     "offset.storage.topic": "offsets are kept in data.dir",

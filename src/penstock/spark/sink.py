@@ -86,6 +86,7 @@ class _Pump:
             self._steps.next("put")
 
     def _read(self) -> None:
+        self._work.reader.prepare(self._work.ranges)
         for wanted in self._work.ranges:
             for first, table in self._work.reader.read(wanted):
                 for rows in table.to_batches():

@@ -17,6 +17,7 @@ from penstock.api.converter import Converter
 from penstock.api.errors import DataError
 from penstock.api.record import Record, Schema
 from penstock.api.task import Progress
+from penstock.topics.errors import MissingTopics
 
 from .batchwise import BatchwiseChain, Passing
 from .chain import keeps_pace, reported_name
@@ -41,6 +42,8 @@ def run(work: SourceWork) -> Receipt:
     try:
         with copy_of(work.spec) as copy:
             _Pump(work, copy, errors, receipt).run()
+    except MissingTopics as error:
+        return Receipt(missing_topics=error.topics)
     except Exception as error:
         receipt.staged, receipt.progress = (), ()
         receipt.failure = failure_of(error)

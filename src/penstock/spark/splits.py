@@ -141,7 +141,8 @@ class Receipt:
     ``staged`` holds records for topics (sources), ``dead_letters`` failed records for the dead letter topic
     (sources and sinks), ``progress`` the (source partition, source offset) pairs the reader reported, ``state``
     what the sink's ``put`` returned. ``seconds`` maps step names to time spent. ``parked`` are records that got as far
-    as a link that needs Spark: the split is not done before they went on. ``log`` is what plugins logged.
+    as a link that needs Spark: the split is not done before they went on. ``log`` is what plugins logged. With
+    ``missing_topics`` nothing was done: the split has to run again when these topics are there.
     """
 
     read: int = 0
@@ -160,6 +161,7 @@ class Receipt:
     failure: Failure | None = None
     parked: Parked | None = None
     log: Sequence[LogLine] = ()
+    missing_topics: Sequence[str] = ()
 
     def followed_by(self, later: Receipt) -> Receipt:
         """One receipt for a split whose records were parked: what became of them first and in the end."""
@@ -181,4 +183,5 @@ class Receipt:
             failure=later.failure,
             parked=later.parked,
             log=[*self.log, *later.log],
+            missing_topics=later.missing_topics,
         )

@@ -130,12 +130,15 @@ class Outbox:
 
     def stage(self, stager: Stager) -> list[Staged]:
         """Write everything, each topic partition once, and forget it."""
-        staged = []
-        for topic, rows in self._topics.items():
+        for rows in self._topics.values():
             rows.close_rows()
-            if rows.tables:
-                staged += self._stage_topic(stager, topic, pa.concat_tables(rows.tables))
+        tables = {topic: pa.concat_tables(rows.tables) for topic, rows in self._topics.items() if rows.tables}
         self._topics.clear()
+        if not tables:
+            return []
+        stager.prepare(list(tables))
+        staged = [part for topic, table in tables.items() for part in self._stage_topic(stager, topic, table)]
+        stager.finish()
         return staged
 
     def _stage_topic(self, stager: Stager, topic: str, table: pa.Table) -> list[Staged]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class TopicError(Exception):
     """A topic could not be made, written or read. The text is for the user."""
@@ -19,3 +21,14 @@ class TopicExists(TopicError):
 
     def __init__(self, topic: str) -> None:
         super().__init__(f"Topic '{topic}' already exists.")
+
+
+class MissingTopics(TopicError):
+    """A stager needs topics that the home has to make first. Nothing was written."""
+
+    def __init__(self, topics: Sequence[str]) -> None:
+        super().__init__(f"Topics have to be made first: {', '.join(topics)}")
+        self.topics = list(topics)
+
+    def __reduce__(self) -> tuple[type[MissingTopics], tuple[list[str]]]:
+        return MissingTopics, (self.topics,)

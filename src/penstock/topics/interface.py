@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -48,9 +48,18 @@ class Staged:
 class Stager(ABC):
     """Executor side of a home: writes staged records. Picklable; one ``write`` for each topic partition of a split."""
 
+    def prepare(self, topics: Sequence[str]) -> None:  # noqa: B027
+        """Called once before the writes of a split, with all their topics.
+
+        Raises :class:`~penstock.topics.errors.MissingTopics` when the home has to make some of them first.
+        """
+
     @abstractmethod
     def write(self, partition: TopicPartition, table: pa.Table) -> Staged:
         """Write rows of :data:`RAW_SCHEMA`, in order, so that they survive until commit or sweep."""
+
+    def finish(self) -> None:  # noqa: B027
+        """Called once after the writes of a split: what was written is safe when it returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,9 @@ class Range:
 
 class RangeReader(ABC):
     """Executor side of a home: reads ranges. Picklable."""
+
+    def prepare(self, ranges: Sequence[Range]) -> None:  # noqa: B027
+        """Called once before the ranges of a work are read, in this order."""
 
     @abstractmethod
     def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
@@ -126,6 +138,39 @@ class TopicHome(ABC):
     @abstractmethod
     def topics(self) -> Mapping[str, int]:
         """Every topic and its number of partitions."""
+
+    def for_connector(self, clients: Any) -> TopicHome:
+        """The home as the tasks of one connector see it; ``clients`` are its client settings.
+
+        Homes that know no clients are the same for everybody. What is returned never blocks where it can be called
+        from an event loop: what it does not know yet it leaves out, and listeners are told when it does.
+        """
+        return self
+
+    def waiting(self) -> TopicHome:
+        """The same home for callers that may block and want complete answers."""
+        return self
+
+    def want(self, topics: Collection[str]) -> None:  # noqa: B027
+        """Somebody reads these topics and waits for those that do not exist."""
+
+    def partition_counts(self, usual: int) -> Mapping[str, int]:
+        """The partitions of topics that a source writes to, where there are not ``usual`` many."""
+        return {topic: count for topic, count in self.topics().items() if count != usual}
+
+    def ensure(
+        self, topics: Collection[str], settings: Callable[[str], Mapping[str, str]], always: bool = False
+    ) -> Future[None]:
+        """Make sure that topics are there which a stager will write to, for homes whose stagers cannot wait for it.
+
+        ``always`` makes them with these settings even for a connector that leaves making topics to the broker.
+        """
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
+
+    def observe(self, ranges: Sequence[Range], records: int, size: int) -> None:  # noqa: B027
+        """What reading these ranges brought: homes that cannot know sizes in advance learn from it."""
 
     @abstractmethod
     def settings(self, topic: str) -> Mapping[str, str]:

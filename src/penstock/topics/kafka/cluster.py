@@ -1,0 +1,256 @@
+"""What the driver knows of one Kafka cluster: its topics, and where the watched ones begin and end.
+
+One admin client for all connectors with the same settings. Answers come from memory; a clock shared by all clusters
+keeps what is in use up to date.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from confluent_kafka import IsolationLevel, KafkaException
+from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from penstock.storage.errors import PassingStorageError
+
+from ..interface import TopicPartition
+from .clients import Clients
+from .errors import text_of
+
+logger = logging.getLogger(__name__)
+
+END_SECONDS = 0.02
+"""How often the ends of watched partitions are asked for, unless there are very many."""
+
+SECONDS_A_PARTITION = 0.0005
+START_SECONDS = 2.0
+WATCH_SECONDS = 60.0
+"""A topic that nobody asked for during this time is not watched any more."""
+
+ANSWER_SECONDS = 30.0
+MISSING_SECONDS = 0.5
+"""How often topics are looked for that somebody wants and that do not exist."""
+
+_EARLIEST: Any = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+_LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+
+
+@dataclass
+class Bounds:
+    """Where a partition begins and ends; ``None`` while unknown."""
+
+    start: int | None = None
+    end: int | None = None
+
+
+class Cluster:
+    """Thread-safe. ``news(topics)`` is called, on a client's thread, when watched topics grew or were found."""
+
+    def __init__(
+        self, clients: Clients, news: Callable[[set[str]], None], run: Callable[[Callable[[], None]], Any]
+    ) -> None:
+        self.admin = AdminClient(dict(clients.admin))
+        self._level = IsolationLevel.READ_COMMITTED if clients.read_committed else IsolationLevel.READ_UNCOMMITTED
+        self._metadata_seconds = clients.metadata_seconds
+        self._news = news
+        self._run = run
+        self._lock = threading.Lock()
+        self._topics: dict[str, int] = {}
+        self._known = False
+        self._bounds: dict[TopicPartition, Bounds] = {}
+        self._watched: dict[str, float] = {}
+        self._asking: set[str] = set()
+        self._next = {"ends": 0.0, "starts": 0.0, "topics": 0.0}
+
+    # -- answers from memory
+
+    def topics(self) -> dict[str, int]:
+        """Topics and their partitions, without Kafka's own."""
+        with self._lock:
+            return dict(self._topics)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether topics were ever listed."""
+        return self._known
+
+    def partitions(self, topic: str) -> int:
+        with self._lock:
+            return self._topics.get(topic, 0)
+
+    def bounds(self, at: TopicPartition) -> Bounds:
+        """What is known; asking makes sure that it is kept up to date for a while."""
+        with self._lock:
+            self._watch(at.topic)
+            return self._bounds.get(at) or Bounds()
+
+    def ends(self, topic: str) -> list[int | None]:
+        """The next offset of each partition, as far as known."""
+        with self._lock:
+            self._watch(topic)
+            count = self._topics.get(topic, 0)
+            return [self._bounds.get(TopicPartition(topic, number), Bounds()).end for number in range(count)]
+
+    def _watch(self, topic: str) -> None:
+        if topic not in self._watched:
+            self._next["ends"] = self._next["starts"] = 0.0
+        self._watched[topic] = time.monotonic()
+
+    def wanted(self, topics: Iterable[str]) -> None:
+        """Somebody waits for these topics to exist."""
+        with self._lock:
+            for topic in topics:
+                self._watch(topic)
+
+    # -- answers from the cluster: may block
+
+    def refresh(self) -> None:
+        """Ask for all topics. Raises ``ClusterUnavailable``."""
+        try:
+            found = self.admin.list_topics(timeout=ANSWER_SECONDS).topics
+        except KafkaException as error:
+            raise ClusterUnavailable(error) from error
+        counts = {
+            name: len(topic.partitions)
+            for name, topic in found.items()
+            if topic.error is None and not name.startswith("__")
+        }
+        with self._lock:
+            grown = {name for name, count in counts.items() if count > self._topics.get(name, 0)}
+            gone = self._topics.keys() - counts.keys()
+            self._topics, first, self._known = counts, not self._known, True
+            for at in [at for at in self._bounds if at.topic in gone or at.partition >= counts.get(at.topic, 0)]:
+                del self._bounds[at]
+            if grown:
+                self._next["ends"] = self._next["starts"] = 0.0
+        if grown or first:
+            self._news(grown)
+
+    def learn(self, topic: str, partitions: int) -> None:
+        """A topic that was just made or found."""
+        with self._lock:
+            self._topics[topic] = partitions
+
+    def look_up(self, places: Collection[TopicPartition], starts: bool = False) -> dict[TopicPartition, int]:
+        """The present ends (or starts) of some partitions. Raises ``ClusterUnavailable``."""
+        found = {}
+        for at, answer in self._ask(places, starts).items():
+            try:
+                found[at] = int(answer.result(ANSWER_SECONDS).offset)
+            except (KafkaException, TimeoutError) as error:
+                raise ClusterUnavailable(error) from error
+        self._note(found, starts)
+        return found
+
+    # -- upkeep, by the clock
+
+    def tick(self, now: float) -> None:
+        """Ask for what is due. Never blocks."""
+        with self._lock:
+            due = [what for what, when in self._next.items() if when <= now and what not in self._asking]
+            if not due:
+                return
+            self._watched = {topic: asked for topic, asked in self._watched.items() if now - asked < WATCH_SECONDS}
+            places = [TopicPartition(t, n) for t in self._watched for n in range(self._topics.get(t, 0))]
+            missing = any(topic not in self._topics for topic in self._watched)
+            waits = {
+                "ends": max(END_SECONDS, SECONDS_A_PARTITION * len(places)),
+                "starts": START_SECONDS,
+                "topics": min(self._metadata_seconds, _missing_seconds(self._topics) if missing else 300.0),
+            }
+            for what in due:
+                self._next[what] = now + waits[what]
+            if not self._watched and self._known:
+                return
+            if "topics" in due:
+                self._asking.add("topics")
+        if "topics" in due:
+            self._run(self._refresh_quietly)
+        for what in ("ends", "starts"):
+            if what in due and places:
+                self._poll(what, places)
+
+    def soon(self, topics: Collection[str]) -> None:
+        """These topics have just been written to."""
+        with self._lock:
+            if any(topic in self._watched for topic in topics):
+                self._next["ends"] = 0.0
+
+    def _refresh_quietly(self) -> None:
+        try:
+            self.refresh()
+        except ClusterUnavailable as error:
+            logger.warning("The topics of the cluster could not be listed: %s", error)
+        finally:
+            with self._lock:
+                self._asking.discard("topics")
+
+    def _poll(self, what: str, places: list[TopicPartition]) -> None:
+        starts = what == "starts"
+        with self._lock:
+            self._asking.add(what)
+        left, found, lock = [len(places)], {}, threading.Lock()
+
+        def answered(at: TopicPartition, answer: Future[Any]) -> None:
+            if answer.exception() is None:
+                found[at] = int(answer.result().offset)
+            with lock:
+                left[0] -= 1
+                last = not left[0]
+            if last:
+                with self._lock:
+                    self._asking.discard(what)
+                self._note(found, starts)
+
+        try:
+            asked = self._ask(places, starts)
+        except KafkaException as error:
+            logger.warning("The cluster cannot be asked for offsets: %s", text_of(error))
+            with self._lock:
+                self._asking.discard(what)
+            return
+        for at, answer in asked.items():
+            answer.add_done_callback(partial(answered, at))
+
+    def _ask(self, places: Collection[TopicPartition], starts: bool) -> dict[TopicPartition, Future[Any]]:
+        spec = _EARLIEST if starts else _LATEST
+        asked = {Place(at.topic, at.partition): spec for at in places}
+        answers: Mapping[Place, Future[Any]] = self.admin.list_offsets(
+            asked, isolation_level=self._level, request_timeout=ANSWER_SECONDS
+        )
+        return {TopicPartition(place.topic, place.partition): answer for place, answer in answers.items()}
+
+    def _note(self, found: Mapping[TopicPartition, int], starts: bool) -> None:
+        changed: set[str] = set()
+        with self._lock:
+            for at, offset in found.items():
+                known = self._bounds.setdefault(at, Bounds())
+                if starts:
+                    if known.start is None:
+                        changed.add(at.topic)
+                    known.start = offset
+                else:
+                    if known.end != offset:
+                        changed.add(at.topic)
+                    known.end = offset
+        if changed:
+            self._news(changed)
+
+
+def _missing_seconds(topics: Collection[str]) -> float:
+    return max(MISSING_SECONDS, len(topics) * 0.001)
+
+
+class ClusterUnavailable(PassingStorageError):
+    """Kafka did not answer; the same may well work later."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"Kafka did not answer: {text_of(error)}. Nothing is lost, it will be tried again.")

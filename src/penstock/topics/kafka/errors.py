@@ -1,0 +1,44 @@
+"""Errors of Kafka's client as a user reads them."""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaError, KafkaException
+
+
+def cause_of(error: BaseException) -> KafkaError | None:
+    """What the client says, if it was the client."""
+    if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], KafkaError):
+        return error.args[0]
+    return None
+
+
+def text_of(error: BaseException) -> str:
+    """One line."""
+    cause = cause_of(error)
+    return str(cause.str()) if cause is not None else str(error) or type(error).__name__
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether the same request may well succeed later."""
+    cause = cause_of(error)
+    if cause is None:
+        return isinstance(error, TimeoutError)
+    return bool(cause.retriable()) or cause.code() in _PASSING
+
+
+_PASSING = frozenset(
+    [
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
+        KafkaError._WAIT_COORD,
+        KafkaError._RESOLVE,
+        KafkaError._IN_PROGRESS,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+    ]
+)

@@ -1,0 +1,236 @@
+"""Consumer groups without members: positions of sinks, and in their metadata what sinks remember.
+
+Positions are committed through the admin client, as a simple consumer does, so Kafka's own tools show and change them.
+A sink's state travels in the metadata of each position of its task: it is written with them or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError
+from confluent_kafka import TopicPartition as Place
+
+from ..errors import TopicError
+from ..interface import TopicPartition
+from .cluster import ANSWER_SECONDS, Cluster, ClusterUnavailable
+from .errors import cause_of, is_passing, text_of
+
+logger = logging.getLogger(__name__)
+
+MOST_METADATA = 4000
+"""Kafka keeps at most 4,096 bytes with a position (``offset.metadata.max.bytes``)."""
+
+RETRY_SECONDS = 0.5
+PATIENCE_SECONDS = 300.0
+
+State = Mapping[str, Any]
+
+
+class GroupInUse(TopicError):
+    """Somebody consumes with this group at the moment."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__(f"The consumer group {group} has members, so its offsets cannot be changed")
+
+
+@dataclass
+class Group:
+    """What is known of a group: positions, and for each task its newest state, its number, and where it is kept."""
+
+    positions: dict[TopicPartition, int] = field(default_factory=dict)
+    states: dict[int, State] = field(default_factory=dict)
+    numbers: dict[int, int] = field(default_factory=dict)
+    carriers: dict[int, set[TopicPartition]] = field(default_factory=dict)
+
+
+class Groups:
+    """The groups of one cluster. ``later(seconds, function)`` calls back, off the callers' threads."""
+
+    def __init__(self, cluster: Cluster, later: Callable[[float, Callable[[], None]], None]) -> None:
+        self._cluster = cluster
+        self._later = later
+        self._lock = threading.Lock()
+        self._known: dict[str, Group] = {}
+
+    def load(self, group: str) -> dict[TopicPartition, int]:
+        """Ask for a group's positions and states. Blocks; raises ``ClusterUnavailable``."""
+        request = [ConsumerGroupTopicPartitions(group)]
+        try:
+            asked = self._cluster.admin.list_consumer_group_offsets(request, request_timeout=ANSWER_SECONDS)
+            places = asked[group].result(ANSWER_SECONDS).topic_partitions or []
+        except Exception as error:
+            cause = cause_of(error)
+            if cause is not None and cause.code() == KafkaError.GROUP_ID_NOT_FOUND:
+                places = []
+            elif is_passing(error):
+                raise ClusterUnavailable(error) from error
+            else:
+                raise TopicError(f"The offsets of group {group} could not be read: {text_of(error)}") from error
+        found = _group(places)
+        with self._lock:
+            self._known[group] = found
+        return dict(found.positions)
+
+    def state(self, group: str, task: int) -> State | None:
+        """The newest state of a task, once the group was loaded."""
+        with self._lock:
+            known = self._known.get(group)
+            return None if known is None else known.states.get(task)
+
+    def commit(
+        self, group: str, positions: Mapping[TopicPartition, int], task: int = 0, state: State | None = None
+    ) -> Future[None]:
+        """Move positions, with the task's state if it keeps one. Tried again while Kafka does not answer."""
+        done: Future[None] = Future()
+        try:
+            places = self._places(group, positions, task, state)
+        except TopicError as error:
+            done.set_exception(error)
+            return done
+        if not places:
+            done.set_result(None)
+            return done
+        self._send(group, places, done, time.monotonic() + PATIENCE_SECONDS)
+        return done
+
+    def alter(self, group: str, changes: Mapping[TopicPartition, int | None]) -> None:
+        """Set or forget positions; the states of tasks stay. Blocks."""
+        self.load(group)
+        with self._lock:
+            known = self._known[group]
+            states = dict(known.states)
+            kept = {**known.positions, **changes}
+        if any(offset is None for offset in changes.values()):
+            self.delete(group)
+        wanted = {at: offset for at, offset in kept.items() if offset is not None}
+        places = [Place(at.topic, at.partition, offset) for at, offset in wanted.items()]
+        self._carry(places, states, group)
+        if places:
+            self._alter_now(group, places)
+        self.load(group)
+
+    def delete(self, group: str) -> None:
+        """Forget a group and its states. Blocks; a group that is not there is no error."""
+        try:
+            asked = self._cluster.admin.delete_consumer_groups([group], request_timeout=ANSWER_SECONDS)
+            asked[group].result(ANSWER_SECONDS)
+        except Exception as error:
+            cause = cause_of(error)
+            code = None if cause is None else cause.code()
+            if code == KafkaError.NON_EMPTY_GROUP:
+                raise GroupInUse(group) from error
+            if code != KafkaError.GROUP_ID_NOT_FOUND:
+                raise _failure(error, group) from error
+        with self._lock:
+            self._known.pop(group, None)
+
+    def _places(
+        self, group: str, positions: Mapping[TopicPartition, int], task: int, state: State | None
+    ) -> list[Place]:
+        with self._lock:
+            known = self._known.setdefault(group, Group())
+            if state is None and task not in known.states:
+                return [Place(at.topic, at.partition, offset) for at, offset in positions.items()]
+            kept = known.states[task] if state is None else state
+            number = known.numbers.get(task, 0) + 1
+            carriers = known.carriers.get(task, set()) | positions.keys()
+            metadata = _metadata(group, task, number, kept)
+            wanted = {**{at: known.positions[at] for at in carriers if at in known.positions}, **positions}
+            if wanted:
+                known.states[task], known.numbers[task], known.carriers[task] = kept, number, set(wanted)
+                known.positions.update(positions)
+        return [Place(at.topic, at.partition, offset, metadata) for at, offset in wanted.items()]
+
+    def _carry(self, places: list[Place], states: Mapping[int, State], group: str) -> None:
+        """Let altered positions bring along what tasks remember: one position a task."""
+        for place, (task, state) in zip(places, states.items(), strict=False):
+            place.metadata = _metadata(group, task, 1, state)
+
+    def _send(self, group: str, places: list[Place], done: Future[None], until: float) -> None:
+        def answered(answer: Future[Any]) -> None:
+            error = answer.exception() or _first_error(answer.result().topic_partitions)
+            if error is None:
+                done.set_result(None)
+            elif is_passing(error) and time.monotonic() < until:
+                logger.warning("The offsets of group %s will be committed later: %s", group, text_of(error))
+                self._later(RETRY_SECONDS, lambda: self._send(group, places, done, until))
+            else:
+                done.set_exception(_failure(error, group))
+
+        try:
+            request = [ConsumerGroupTopicPartitions(group, places)]
+            asked = self._cluster.admin.alter_consumer_group_offsets(request, request_timeout=ANSWER_SECONDS)
+        except Exception as error:
+            done.set_exception(_failure(error, group))
+            return
+        asked[group].add_done_callback(answered)
+
+    def _alter_now(self, group: str, places: list[Place]) -> None:
+        try:
+            request = [ConsumerGroupTopicPartitions(group, places)]
+            asked = self._cluster.admin.alter_consumer_group_offsets(request, request_timeout=ANSWER_SECONDS)
+            error = _first_error(asked[group].result(ANSWER_SECONDS).topic_partitions)
+        except Exception as raised:
+            raise _failure(raised, group) from raised
+        if error is not None:
+            raise _failure(error, group)
+
+
+def _group(places: list[Place]) -> Group:
+    found = Group()
+    for place in places:
+        if place.offset < 0:
+            continue
+        at = TopicPartition(place.topic, place.partition)
+        found.positions[at] = place.offset
+        memory = _memory(place.metadata)
+        if memory is not None:
+            task, number, state = memory
+            found.carriers.setdefault(task, set()).add(at)
+            if number >= found.numbers.get(task, 0):
+                found.numbers[task], found.states[task] = number, state
+    return found
+
+
+def _metadata(group: str, task: int, number: int, state: State) -> str:
+    text = json.dumps({"penstock": {"task": task, "number": number, "state": state}}, separators=(",", ":"))
+    if len(text.encode()) > MOST_METADATA:
+        raise TopicError(
+            f"Task {task} of group {group} wants to remember {len(text)} bytes with its offsets; Kafka keeps at most "
+            f"{MOST_METADATA}"
+        )
+    return text
+
+
+def _memory(metadata: str | None) -> tuple[int, int, State] | None:
+    if not metadata or not metadata.startswith('{"penstock":'):
+        return None
+    try:
+        found = json.loads(metadata)["penstock"]
+        return int(found["task"]), int(found["number"]), dict(found["state"])
+    except (ValueError, KeyError, TypeError):
+        logger.warning("Ignoring what is kept with an offset: %s", metadata[:200])
+        return None
+
+
+def _first_error(places: list[Place] | None) -> BaseException | None:
+    from confluent_kafka import KafkaException
+
+    return next((KafkaException(place.error) for place in places or [] if place.error is not None), None)
+
+
+def _failure(error: BaseException, group: str) -> Exception:
+    cause = cause_of(error)
+    if cause is not None and cause.code() in (KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP):
+        return GroupInUse(group)
+    if is_passing(error):
+        return ClusterUnavailable(error)
+    return TopicError(f"The offsets of group {group} could not be written: {text_of(error)}")
