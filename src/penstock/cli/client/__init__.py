@@ -1,0 +1,1 @@
+"""The client: every verb that talks to a worker over its REST API."""

@@ -1,0 +1,131 @@
+"""``penstock describe``: all that is known of connectors, or of a plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import completion
+from .config_changes import shown
+from .formats import Format, print_data
+from .names import chosen
+from .offset_views import place, position
+from .options import ContextName, Everything, Names, Output, Url, connect
+from .problems import ClientError, Wrong, told
+from .screen import Screen, answers, state_text
+from .states import failures, state, status_of, tasks_text
+
+if TYPE_CHECKING:
+    from .api import ConnectApi
+
+
+@told
+def describe(
+    names: Names = None,
+    everything: Everything = False,
+    plugin: Annotated[
+        str | None,
+        typer.Option("--plugin", "-p", help="Describe the keys of a plugin.", autocompletion=completion.plugins),
+    ] = None,
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Show all that is known of connectors: state, traces, configuration, offsets, topics, hooks.
+
+    [bold]Examples[/]
+
+      penstock describe orders
+
+      penstock describe --plugin FileStreamSource      the keys of a connector class
+    """
+    api = connect(url, context)
+    if plugin is not None:
+        if names or everything:
+            raise Wrong("Describe connectors or a plugin, not both.")
+        return _plugin(api, plugin, output)
+    found = [_facts(api, name) for name in chosen(api, names, everything)]
+    if output.is_data:
+        print_data(found[0] if len(found) == 1 else found, output)
+    else:
+        for number, one in enumerate(found):
+            _print(answers(), one, first=number == 0)
+
+
+def _facts(api: ConnectApi, name: str) -> dict[str, Any]:
+    """Everything the worker tells; what it does not have is left out."""
+    found: dict[str, Any] = dict(api.get("connectors", name))
+    found["status"] = status_of(api, name)
+    found["offsets"] = _maybe(lambda: api.get("connectors", name, "offsets")["offsets"])
+    found["topics"] = _maybe(lambda: sorted(api.get("connectors", name, "topics").get(name, {}).get("topics", [])))
+    found["lifecycle"] = _maybe(lambda: api.get("connectors", name, "lifecycle"))
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _maybe(question: Any) -> Any:
+    try:
+        return question()
+    except ClientError:
+        return None
+
+
+def _print(screen: Screen, found: Mapping[str, Any], first: bool) -> None:
+    status = found.get("status")
+    if not first:
+        screen.line()
+    screen.facts(
+        {
+            "Name": found["name"],
+            "Type": str(found.get("type") or "unknown"),
+            "State": state_text(state(status)),
+            "Worker": status["connector"]["worker_id"] if status else "-",
+            "Tasks": tasks_text(status),
+        }
+    )
+    screen.title("Configuration")
+    screen.facts({key: shown(key, value) for key, value in sorted(found["config"].items())}, indent=2)
+    for what, trace in failures(status):
+        screen.title(f"Trace of the {what}")
+        screen.line(trace or "(none)")
+    if found.get("topics"):
+        screen.title("Topics")
+        screen.line("  " + "\n  ".join(found["topics"]))
+    if found.get("offsets"):
+        screen.title("Offsets")
+        screen.facts({place(entry): position(entry) for entry in found["offsets"]}, indent=2)
+    _print_lifecycle(screen, found.get("lifecycle"))
+
+
+def _print_lifecycle(screen: Screen, lifecycle: Mapping[str, Any] | None) -> None:
+    if lifecycle is None or not (lifecycle["pending"] or lifecycle["next_hook"] or lifecycle["cleanups"]):
+        return
+    screen.title("Lifecycle")
+    pending = lifecycle["pending"]
+    if pending:
+        told_error = f": {pending['error']}" if pending.get("error") else ""
+        screen.line(f"  {pending['hook']} was called {pending['tries']} times without success{told_error}")
+    if lifecycle["next_hook"]:
+        screen.line(f"  {lifecycle['next_hook']} will be called at the next start")
+    if lifecycle["cleanups"]:
+        screen.line(f"  {len(lifecycle['cleanups'])} clean-ups are open: penstock lifecycle cleanups")
+
+
+def _plugin(api: ConnectApi, plugin: str, output: Format) -> None:
+    keys = api.get("connector-plugins", plugin, "config")
+    if output.is_data:
+        return print_data(keys, output)
+    screen = answers()
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for key in keys:
+        groups.setdefault(key.get("group") or "Keys", []).append(key)
+    for number, (group, found) in enumerate(groups.items()):
+        if number:
+            screen.line()
+        screen.line(group, "bold")
+        for key in found:
+            needed = "required" if key["required"] else f"default {key['default_value']}"
+            screen.line(f"  {key['name']}  ({key['type'].lower()}, {key['importance'].lower()}, {needed})")
+            screen.line(f"      {key['documentation']}", "dim")
+    return None

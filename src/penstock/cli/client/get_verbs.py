@@ -1,0 +1,199 @@
+"""``penstock get``: short lists of what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import completion
+from .formats import Format, print_data
+from .names import chosen
+from .offset_views import offsets_table
+from .options import ContextName, Names, Output, Url, connect
+from .problems import Missing, Refused, Unsupported, Wrong, told
+from .screen import answers, state_text
+from .states import state, task_states, tasks_text
+from .topic_tables import topics_table
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from .api import ConnectApi
+
+app = typer.Typer(
+    help="Lists: connectors, plugins, offsets, topics, loggers.", no_args_is_help=True, rich_markup_mode="rich"
+)
+
+
+class Kind(str, Enum):
+    """Which way records go."""
+
+    SOURCE = "source"
+    SINK = "sink"
+
+
+@app.command("connectors")
+@told
+def get_connectors(
+    names: Names = None,
+    wanted: Annotated[
+        str | None, typer.Option("--state", "-s", help="Only those in a state, or with a task in it: failed.")
+    ] = None,
+    kind: Annotated[Kind | None, typer.Option("--type", "-t", help="source or sink.")] = None,
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """List connectors with their states.
+
+    [bold]Examples[/]
+
+      penstock get connectors
+
+      penstock get connectors 'orders-*' --state failed
+
+      penstock get connectors -o json
+    """
+    api = connect(url, context)
+    found = _expanded(api)
+    if names:
+        found = {name: found[name] for name in chosen(api, names) if name in found}
+    kept = {
+        name: one
+        for name, one in sorted(found.items())
+        if _matches(one, wanted) and (kind is None or one["info"].get("type") == kind.value)
+    }
+    if output.is_data:
+        print_data(kept, output)
+    elif not kept:
+        answers().line("No connectors." if not found else "No connector matches.")
+    else:
+        answers().table(["NAME", "TYPE", "STATE", "TASKS", "CLASS"], [_row(name, one) for name, one in kept.items()])
+
+
+@app.command("plugins")
+@told
+def get_plugins(
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Transforms, converters and the like too.")
+    ] = False,
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """List the connectors that are installed on the worker.
+
+    [bold]Examples[/]
+
+      penstock get plugins --all
+    """
+    found = connect(url, context).get("connector-plugins", connectorsOnly=not everything)
+    if output.is_data:
+        print_data(found, output)
+    else:
+        rows = [[plugin["type"], plugin["class"], plugin.get("version") or ""] for plugin in found]
+        answers().table(["TYPE", "CLASS", "VERSION"], sorted(rows))
+
+
+@app.command("offsets")
+@told
+def get_offsets(
+    names: Names = None, url: Url = None, context: ContextName = None, output: Output = Format.TEXT
+) -> None:
+    """Show committed offsets of connectors.
+
+    [bold]Examples[/]
+
+      penstock get offsets orders-sink
+
+      penstock get offsets orders -o json > offsets.json      ready for penstock offsets set -f
+    """
+    api = connect(url, context)
+    found = {name: api.get("connectors", name, "offsets") for name in chosen(api, names)}
+    if output.is_data:
+        print_data(next(iter(found.values())) if len(found) == 1 else found, output)
+    else:
+        offsets_table({name: one["offsets"] for name, one in found.items()})
+
+
+@app.command("topics")
+@told
+def get_topics(
+    names: Names = None, url: Url = None, context: ContextName = None, output: Output = Format.TEXT
+) -> None:
+    """Show which topics connectors have used.
+
+    [bold]Examples[/]
+
+      penstock get topics orders
+
+      penstock topics list      all topics of the worker
+    """
+    api = connect(url, context)
+    used = {name: _topics(api, name) for name in chosen(api, names, needed=False)}
+    if output.is_data:
+        print_data(used, output)
+    else:
+        topics_table(used)
+
+
+@app.command("loggers")
+@told
+def get_loggers(
+    logger: Annotated[
+        str | None, typer.Argument(metavar="LOGGER", help="Only this one.", autocompletion=completion.loggers)
+    ] = None,
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Show the levels of loggers. [bold]penstock loggers set[/] changes them.
+
+    [bold]Examples[/]
+
+      penstock get loggers
+    """
+    api = connect(url, context)
+    try:
+        found = api.get("admin", "loggers") if logger is None else {logger: api.get("admin", "loggers", logger)}
+    except Refused as error:
+        raise Missing(str(error), "penstock get loggers shows all.") if error.status == 404 else error from None
+    if output.is_data:
+        print_data(found, output)
+    else:
+        answers().table(["LOGGER", "LEVEL"], [[name, one["level"]] for name, one in sorted(found.items())])
+
+
+def _expanded(api: ConnectApi) -> dict[str, Any]:
+    found: dict[str, Any] = api.get("connectors", expand=["info", "status"])
+    if not isinstance(found, Mapping):
+        raise Unsupported(f"{api.url} is older than Kafka Connect 2.3 and cannot list statuses.")
+    return {name: one for name, one in found.items() if "info" in one}
+
+
+def _matches(one: Mapping[str, Any], wanted: str | None) -> bool:
+    if wanted is None:
+        return True
+    known = ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING")
+    if wanted.upper() not in known:
+        raise Wrong(f"'{wanted}' is not a state.", f"States are {', '.join(known).lower()}.")
+    status = one.get("status")
+    return wanted.upper() in (state(status), *task_states(status))
+
+
+def _topics(api: ConnectApi, name: str) -> list[str]:
+    found: list[str] = api.get("connectors", name, "topics").get(name, {}).get("topics", [])
+    return sorted(found)
+
+
+def _row(name: str, one: Mapping[str, Any]) -> Sequence[str | Text]:
+    info, status = one["info"], one.get("status")
+    kind = str(info.get("type", ""))
+    return [name, kind, state_text(state(status)), tasks_text(status), _class(info["config"])]
+
+
+def _class(config: Mapping[str, Any]) -> str:
+    return str(config.get("connector.class") or "").rsplit(".", 1)[-1]

@@ -1,0 +1,150 @@
+"""Other offsets for a connector: what they would be, and carrying it out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .offset_views import Entry
+from .problems import ClientError, Refused, Unsupported, Wrong
+from .states import state, status_of
+from .waiting import GOALS, STOPPED, wait_for
+
+if TYPE_CHECKING:
+    from .api import ConnectApi
+
+
+@dataclass(frozen=True)
+class Move:
+    """The offsets of a connector now, and those that should change. ``reset`` forgets all of them."""
+
+    name: str
+    before: Sequence[Entry]
+    after: Sequence[Entry]
+    reset: bool = False
+
+
+def file_entries(file: Path) -> list[Entry]:
+    """Offsets of a file, in the shape of the API. Raises :class:`Wrong`."""
+    import yaml
+
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        content = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise Wrong(f"Cannot read offsets from {file}: {error}") from error
+    entries = content.get("offsets") if isinstance(content, Mapping) else content
+    if not isinstance(entries, list) or not entries or not all(_is_entry(entry) for entry in entries):
+        raise Wrong(
+            f"{file} holds no offsets.",
+            'They look like {"offsets": [{"partition": {…}, "offset": {…}}]}, as penstock offsets get -o json shows.',
+        )
+    return entries
+
+
+def entries_of(topic: str | None, partition: str | None, offset: str | None) -> Entry:
+    """One offset from options. Raises :class:`Wrong`."""
+    if partition is None or offset is None:
+        raise Wrong("Which offset?", "Give --file, or --partition and --offset (and --topic for a sink).")
+    if topic is None:
+        return {"partition": _json("--partition", partition), "offset": _json("--offset", offset)}
+    if not partition.isdigit() or not (offset.isdigit() or offset == "null"):
+        raise Wrong("--partition and --offset of a topic are numbers.")
+    place = {"kafka_topic": topic, "kafka_partition": int(partition)}
+    return {"partition": place, "offset": None if offset == "null" else {"kafka_offset": int(offset)}}
+
+
+def forgotten(name: str, before: Sequence[Entry]) -> Move:
+    """All offsets of a connector reset."""
+    return Move(name, before, [{"partition": entry["partition"], "offset": None} for entry in before], reset=True)
+
+
+def rewound(api: ConnectApi, name: str, when: str, topics: Sequence[str]) -> Move:
+    """The offsets of a connector at ``earliest``, ``latest`` or milliseconds. Raises where that cannot be known."""
+    before = api.get("connectors", name, "offsets")["offsets"]
+    if api.get("connectors", name).get("type") != "sink":
+        if when != "earliest" or topics:
+            raise Unsupported(
+                f"{name} is a source: only it knows what its offsets mean, so they cannot be found by time or topic.",
+                f"penstock offsets get {name} shows them, penstock offsets set {name} changes them.",
+            )
+        return forgotten(name, before)
+    if not api.is_penstock:
+        return _at_start(api, name, before, when, topics)
+    after: list[Entry] = []
+    for topic in topics or sorted(_topics(api, name, before)):
+        for number, offset in enumerate(api.get("topics", topic, "offsets", at=when)["offsets"]):
+            place = {"kafka_topic": topic, "kafka_partition": number}
+            after.append({"partition": place, "offset": {"kafka_offset": offset}})
+    if not after:
+        raise Wrong(f"{name} has read no topic yet.", "There is nothing to rewind.")
+    return Move(name, before, after)
+
+
+def moved(api: ConnectApi, move: Move, stop: bool, timeout: float) -> str:
+    """Carry it out, stopping the connector around it if asked to; the message of the worker."""
+    was = state(status_of(api, move.name))
+    if stop and was != "STOPPED":
+        api.put("connectors", move.name, "stop")
+        wait_for(api, [move.name], STOPPED, timeout)
+    try:
+        if move.reset:
+            answer = api.delete("connectors", move.name, "offsets")
+        else:
+            answer = api.patch("connectors", move.name, "offsets", body={"offsets": list(move.after)})
+    except ClientError:
+        if stop and was != "STOPPED":
+            api.put("connectors", move.name, "pause" if was == "PAUSED" else "resume")
+        raise
+    if stop and was != "STOPPED":
+        goal = "PAUSED" if was == "PAUSED" else "RUNNING"
+        api.put("connectors", move.name, "pause" if was == "PAUSED" else "resume")
+        wait_for(api, [move.name], GOALS[goal], timeout)
+    return str((answer or {}).get("message", ""))
+
+
+def _at_start(api: ConnectApi, name: str, before: Sequence[Entry], when: str, topics: Sequence[str]) -> Move:
+    """Kafka Connect forgets a position when it is set to null; the consumer then begins as it is configured to."""
+    if when != "earliest":
+        api.require_penstock(
+            f"Rewinding to {when}", "kafka-consumer-groups.sh --reset-offsets does it while the connector is stopped."
+        )
+    if not topics:
+        return forgotten(name, before)
+    places = [entry["partition"] for entry in before if entry["partition"]["kafka_topic"] in topics]
+    return Move(name, before, [{"partition": place, "offset": None} for place in places])
+
+
+def _topics(api: ConnectApi, name: str, before: Sequence[Entry]) -> set[str]:
+    known = {topic["name"] for topic in api.get("topics")}
+    used = {entry["partition"]["kafka_topic"] for entry in before}
+    config = api.get("connectors", name, "config")
+    named = {topic.strip() for topic in (config.get("topics") or "").split(",") if topic.strip()}
+    try:
+        active = set(api.get("connectors", name, "topics").get(name, {}).get("topics", ()))
+    except Refused:
+        active = set()
+    dead = config.get("errors.deadletterqueue.topic.name")
+    return ((used | named | active) & known) - {dead}
+
+
+def _is_entry(entry: Any) -> bool:
+    return (
+        isinstance(entry, Mapping)
+        and isinstance(entry.get("partition"), Mapping)
+        and isinstance(entry.get("offset"), (Mapping, type(None)))
+    )
+
+
+def _json(option: str, text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise Wrong(f"{option} of a source is JSON: {error}", f"{option} '{{\"position\": 0}}'") from error
+    if found is not None and not isinstance(found, Mapping):
+        raise Wrong(f"{option} of a source is a JSON object, not {text}.")
+    return found

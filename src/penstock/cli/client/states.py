@@ -1,0 +1,84 @@
+"""Statuses of connectors as the API tells them: summaries, and the shortest useful text of a trace."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .problems import Refused
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from .api import ConnectApi
+
+Status = Mapping[str, Any]
+
+MANY = 4
+_RAISED = re.compile(r"^[A-Za-z_][\w.$]*(?:: .*)?$")
+
+
+def status_of(api: ConnectApi, name: str) -> Status | None:
+    """The status of a connector; ``None`` while it has none, as right after it was created or deleted."""
+    try:
+        found: Status = api.get("connectors", name, "status")
+    except Refused as error:
+        if error.status == 404:
+            return None
+        raise
+    return found
+
+
+def statuses_of(api: ConnectApi, names: Sequence[str]) -> dict[str, Status | None]:
+    """Statuses of several connectors, in one request where that is cheaper."""
+    if len(names) < MANY:
+        return {name: status_of(api, name) for name in names}
+    found = api.get("connectors", expand="status")
+    return {name: found[name].get("status") if name in found else None for name in names}
+
+
+def state(status: Status | None) -> str:
+    """The state of the connector itself."""
+    return "UNASSIGNED" if status is None else str(status["connector"]["state"])
+
+
+def task_states(status: Status | None) -> list[str]:
+    return [] if status is None else [task["state"] for task in status["tasks"]]
+
+
+def tasks_text(status: Status | None) -> Text:
+    """How many tasks are in which state, the worst first."""
+    from rich.text import Text
+
+    from .screen import STYLES
+
+    counts = Counter(task_states(status))
+    order = sorted(counts, key=lambda one: (one != "FAILED", one))
+    text = Text("" if counts else "none", style="" if counts else "dim")
+    for number, one in enumerate(order):
+        text.append(", " if number else "")
+        text.append(f"{counts[one]} {one}", style=STYLES.get(one, ""))
+    return text
+
+
+def failures(status: Status | None) -> list[tuple[str, str]]:
+    """(what failed, its trace) for the connector and its tasks."""
+    if status is None:
+        return []
+    parts = [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]
+    return [(what, part.get("trace") or "") for what, part in parts if part["state"] == "FAILED"]
+
+
+def short_trace(trace: str) -> str:
+    """The line of a trace that says what happened: of a Python one the last, of a Java one the last cause."""
+    lines = [line.rstrip() for line in trace.strip().splitlines() if line.strip()]
+    if not lines:
+        return "(no trace)"
+    if lines[0].startswith("Traceback"):
+        raised = [line for line in lines[1:] if _RAISED.match(line) and not line.startswith("The above exception")]
+        return raised[-1] if raised else lines[-1]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return causes[-1] if causes else lines[0]
+
