@@ -150,6 +150,7 @@ def error_policy(parsed: Mapping[str, Any], settings: Mapping[str, str]) -> Erro
     Kafka Connect defines those of the dead letter queue for sinks only; a source that has them is understood too.
     """
     topic, headers = "errors.deadletterqueue.topic.name", "errors.deadletterqueue.context.headers.enable"
+    copies = "errors.deadletterqueue.topic.replication.factor"
     return ErrorPolicy(
         tolerate_all=parsed["errors.tolerance"] == "all",
         retry_timeout_ms=parsed["errors.retry.timeout"],
@@ -158,6 +159,7 @@ def error_policy(parsed: Mapping[str, Any], settings: Mapping[str, str]) -> Erro
         log_messages=parsed["errors.log.include.messages"],
         dead_letter_topic=parsed.get(topic) or trim(settings.get(topic, "")),
         dead_letter_headers=bool(parse_value(headers, settings.get(headers), Type.BOOLEAN)),
+        dead_letter_replication=parse_value(copies, settings.get(copies), Type.SHORT) or 3,
     )
 
 

@@ -17,6 +17,7 @@ from .pump import Pump
 from .requests import BadRequest, Conflict, TargetState
 from .services import Services
 from .sink_pump import SinkPump
+from .topic_homes import connector_home
 from .worker import Worker
 
 T = TypeVar("T")
@@ -100,7 +101,8 @@ class DeadLetterDesk:
             raise BadRequest(
                 f"Connector {parsed.name} has no dead letter queue. errors.deadletterqueue.topic.name gives it one."
             )
-        return DeadLetterBox(self._services.topics, parsed.name, topic)
+        home = connector_home(self._services.topics, self._services.config.properties, parsed)
+        return DeadLetterBox(home.waiting(), parsed.name, topic)
 
     async def _read(self, function: Callable[[], T]) -> T:
         services = self._services

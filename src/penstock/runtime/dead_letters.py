@@ -131,7 +131,8 @@ class Replayed:
     def commit(self, connector: str) -> SinkCommit:
         """For a transaction that makes it durable."""
         replayed = {str(partition): found for partition, found in self.spans.items()}
-        return SinkCommit(GROUP_PREFIX + connector, {}, 0, {"topic": self.topic, "replayed": replayed})
+        anchor = {TopicPartition(self.topic, 0): 0}
+        return SinkCommit(GROUP_PREFIX + connector, anchor, 0, {"topic": self.topic, "replayed": replayed})
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

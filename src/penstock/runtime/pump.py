@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from penstock.api.errors import RetriableError
+from penstock.api.errors import PluginError, RetriableError
 from penstock.api.task import Task
 from penstock.spark.letters import Letter
 from penstock.spark.remote_logging import log_again
@@ -105,6 +105,7 @@ class Pump(ABC):
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._replays = Replays()
         self._copy: Task | None = None
+        self._has_dead_letter_topic = False
 
     def pause(self) -> None:
         """Plan nothing more; the batch in progress is finished first."""
@@ -265,6 +266,7 @@ class Pump(ABC):
     async def _step_or_retry(self) -> bool:
         self._wake.clear()
         try:
+            await self._make_dead_letter_topic()
             moved = await self._replays.next(self, self.services.topics) or await self.step()
         except (RetriableError, PassingStorageError) as error:
             if not self._stopping:
@@ -276,6 +278,19 @@ class Pump(ABC):
             return True
         self._retry_seconds = FIRST_RETRY_SECONDS
         return moved
+
+    async def _make_dead_letter_topic(self) -> None:
+        """Before the first batch: the queue has one partition, wherever topics are."""
+        topic = self.spec.errors.dead_letter_topic
+        if not topic or self._has_dead_letter_topic:
+            return
+        numbers = {"partitions": "1", "replication.factor": str(self.spec.errors.dead_letter_replication)}
+        made = self.services.topics.ensure([topic], lambda _: numbers, always=True)
+        try:
+            await self.unless_aborted(asyncio.wrap_future(made))
+        except PluginError as error:
+            raise PluginError(f"Could not initialize dead letter queue with topic={topic}") from error
+        self._has_dead_letter_topic = True
 
     async def _wait_after(self, error: Exception) -> None:
         """Back off; new records do not shorten it, a pause or a stop does."""

@@ -121,7 +121,8 @@ async def _run(replay: Replay, pump: Replayer, home: TopicHome) -> ReplayOutcome
     if failure is not None:
         pump.drop(receipts)
         raise RequestError(f"Nothing was replayed: {failure.trace.partition(chr(10))[0]}")
-    replayed = Replayed.load(home, replay.connector, replay.queue).with_letters(replay.letters)
+    known = await asyncio.to_thread(Replayed.load, home.waiting(), replay.connector, replay.queue)
+    replayed = known.with_letters(replay.letters)
     await asyncio.wrap_future(pump.commit_replay(receipts, replayed.commit(replay.connector)))
     return ReplayOutcome(len(replay.letters), sum(receipt.failed for receipt in receipts))
 

@@ -97,7 +97,7 @@ class TaskBuilder:
     def pump(self, prepared: Prepared, report: Callable[[State, str | None], None], paused: bool) -> Pump:
         """The pump of the prepared task."""
         parsed, spec, instance = prepared.parsed, prepared.spec, prepared.instance
-        home = connector_home(self.services.topics, self.services.config.properties, parsed)
+        home = connector_home(self.services.pumps.topics, self.services.config.properties, parsed)
         pumps, metrics = replace(self.services.pumps, topics=home), TaskMetrics()
         if isinstance(instance, SourceTask):
             settings = _topic_settings(parsed)

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 BOOTSTRAP = "bootstrap.servers"
 
 
+def in_kafka(worker: Mapping[str, str]) -> bool:
+    """Whether a worker's topics are in Kafka."""
+    return bool(worker.get(BOOTSTRAP, "").strip())
+
+
 def open_home(config: WorkerConfig, database: Database, offsets: OffsetStore) -> TopicHome:
     """The home of a worker's topics. Raises ``WorkerConfigError`` when Kafka cannot be used as configured."""
-    if not config.properties.get(BOOTSTRAP):
+    if not in_kafka(config.properties):
         return EmbeddedTopics(database, config.data_dir / "topics", offsets)
     return kafka_home(config.properties, offsets)
 
@@ -46,7 +51,7 @@ def kafka_home(worker: Mapping[str, str], offsets: OffsetStore) -> TopicHome:
 
 def connector_home(topics: TopicHome, worker: Mapping[str, str], parsed: ConnectorConfig) -> TopicHome:
     """The home as the tasks of one connector see it: with its own client settings. Raises ``ConfigError``."""
-    if not worker.get(BOOTSTRAP):
+    if not in_kafka(worker):
         return topics
     return topics.for_connector(connector_clients(worker, parsed))
 

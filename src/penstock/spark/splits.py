@@ -44,6 +44,7 @@ class ErrorPolicy:
     log_messages: bool = False
     dead_letter_topic: str = ""
     dead_letter_headers: bool = False
+    dead_letter_replication: int = 3
 
 
 @dataclass(frozen=True)

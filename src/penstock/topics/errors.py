@@ -32,3 +32,10 @@ class MissingTopics(TopicError):
 
     def __reduce__(self) -> tuple[type[MissingTopics], tuple[list[str]]]:
         return MissingTopics, (self.topics,)
+
+
+class GroupInUse(TopicError):
+    """Somebody consumes with this group at the moment."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__(f"The consumer group {group} has members, so its offsets cannot be changed")

@@ -57,6 +57,7 @@ class Cluster:
     def __init__(
         self, clients: Clients, news: Callable[[set[str]], None], run: Callable[[Callable[[], None]], Any]
     ) -> None:
+        self.settings = clients.admin
         self.admin = AdminClient(dict(clients.admin))
         self._level = IsolationLevel.READ_COMMITTED if clients.read_committed else IsolationLevel.READ_UNCOMMITTED
         self._metadata_seconds = clients.metadata_seconds

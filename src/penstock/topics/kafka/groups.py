@@ -10,18 +10,21 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+import zlib
+from base64 import b85decode, b85encode
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
-from ..errors import TopicError
+from ..errors import GroupInUse, TopicError
 from ..interface import TopicPartition
 from .cluster import ANSWER_SECONDS, Cluster, ClusterUnavailable
 from .errors import cause_of, is_passing, text_of
+from .offset_deletion import delete_positions
 
 logger = logging.getLogger(__name__)
 
@@ -32,13 +35,6 @@ RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 300.0
 
 State = Mapping[str, Any]
-
-
-class GroupInUse(TopicError):
-    """Somebody consumes with this group at the moment."""
-
-    def __init__(self, group: str) -> None:
-        super().__init__(f"The consumer group {group} has members, so its offsets cannot be changed")
 
 
 @dataclass
@@ -102,20 +98,34 @@ class Groups:
         return done
 
     def alter(self, group: str, changes: Mapping[TopicPartition, int | None]) -> None:
-        """Set or forget positions; the states of tasks stay. Blocks."""
-        self.load(group)
+        """Set or forget positions; what tasks remember stays while the group has positions. Blocks."""
+        before = self.load(group)
         with self._lock:
-            known = self._known[group]
-            states = dict(known.states)
-            kept = {**known.positions, **changes}
-        if any(offset is None for offset in changes.values()):
-            self.delete(group)
-        wanted = {at: offset for at, offset in kept.items() if offset is not None}
-        places = [Place(at.topic, at.partition, offset) for at, offset in wanted.items()]
-        self._carry(places, states, group)
+            states = dict(self._known[group].states)
+        changed = {at: offset for at, offset in changes.items() if offset is not None}
+        others = {at: offset for at, offset in before.items() if at not in changes}
+        places = [Place(at.topic, at.partition, offset) for at, offset in changed.items()]
+        places += [Place(at.topic, at.partition, offset) for at, offset in list(others.items())[: len(states)]]
+        for place, (task, state) in zip(places, states.items(), strict=False):
+            place.metadata = _metadata(group, task, 1, state)
         if places:
             self._alter_now(group, places)
+        self._forget(group, [at for at, offset in changes.items() if offset is None and at in before])
         self.load(group)
+
+    def _forget(self, group: str, places: Sequence[TopicPartition]) -> None:
+        if not places:
+            return
+        from kafka.errors import GroupIdNotFoundError, GroupSubscribedToTopicError, NonEmptyGroupError
+
+        try:
+            delete_positions(self._cluster.settings, group, places)
+        except GroupIdNotFoundError:
+            return
+        except (NonEmptyGroupError, GroupSubscribedToTopicError) as error:
+            raise GroupInUse(group) from error
+        except Exception as error:
+            raise TopicError(f"Offsets of group {group} could not be forgotten: {error}") from error
 
     def delete(self, group: str) -> None:
         """Forget a group and its states. Blocks; a group that is not there is no error."""
@@ -148,11 +158,6 @@ class Groups:
                 known.states[task], known.numbers[task], known.carriers[task] = kept, number, set(wanted)
                 known.positions.update(positions)
         return [Place(at.topic, at.partition, offset, metadata) for at, offset in wanted.items()]
-
-    def _carry(self, places: list[Place], states: Mapping[int, State], group: str) -> None:
-        """Let altered positions bring along what tasks remember: one position a task."""
-        for place, (task, state) in zip(places, states.items(), strict=False):
-            place.metadata = _metadata(group, task, 1, state)
 
     def _send(self, group: str, places: list[Place], done: Future[None], until: float) -> None:
         def answered(answer: Future[Any]) -> None:
@@ -201,8 +206,12 @@ def _group(places: list[Place]) -> Group:
 
 
 def _metadata(group: str, task: int, number: int, state: State) -> str:
-    text = json.dumps({"penstock": {"task": task, "number": number, "state": state}}, separators=(",", ":"))
-    if len(text.encode()) > MOST_METADATA:
+    kept: dict[str, Any] = {"task": task, "number": number, "state": state}
+    text = json.dumps({"penstock": kept}, separators=(",", ":"))
+    if len(text) > MOST_METADATA // 4:
+        packed = b85encode(zlib.compress(json.dumps(state, separators=(",", ":")).encode())).decode()
+        text = json.dumps({"penstock": {**kept, "state": packed}}, separators=(",", ":"))
+    if len(text) > MOST_METADATA:
         raise TopicError(
             f"Task {task} of group {group} wants to remember {len(text)} bytes with its offsets; Kafka keeps at most "
             f"{MOST_METADATA}"
@@ -215,15 +224,16 @@ def _memory(metadata: str | None) -> tuple[int, int, State] | None:
         return None
     try:
         found = json.loads(metadata)["penstock"]
-        return int(found["task"]), int(found["number"]), dict(found["state"])
-    except (ValueError, KeyError, TypeError):
+        state = found["state"]
+        if isinstance(state, str):
+            state = json.loads(zlib.decompress(b85decode(state)))
+        return int(found["task"]), int(found["number"]), dict(state)
+    except (ValueError, KeyError, TypeError, zlib.error):
         logger.warning("Ignoring what is kept with an offset: %s", metadata[:200])
         return None
 
 
 def _first_error(places: list[Place] | None) -> BaseException | None:
-    from confluent_kafka import KafkaException
-
     return next((KafkaException(place.error) for place in places or [] if place.error is not None), None)
 
 

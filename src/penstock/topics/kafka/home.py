@@ -152,6 +152,8 @@ class KafkaHome(TopicHome):
         return self._groups.load(group)
 
     def sink_state(self, group: str, task: int) -> Mapping[str, Any] | None:
+        if self._waits:
+            self._groups.load(group)
         return self._groups.state(group, task)
 
     def alter_positions(self, group: str, changes: Mapping[TopicPartition, int | None]) -> Future[None]:
