@@ -1,0 +1,142 @@
+"""The executor's part of streaming: changes from a position up to another, as records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api import Batch, Progress
+
+from . import pgoutput
+from .catalog import Selection, find_tables
+from .changes import Changes
+from .connection import Database, failures_retried
+from .lsn import Visibility
+from .pgoutput import Begin
+from .position import Position, server_partition
+from .shape import Shape, Style
+from .stream import Stream, stream_at
+
+MOST_BYTES = 16 << 20
+MOST_SECONDS = 1.0
+ROWS_A_BATCH = 20_000
+
+_OPERATION = {pgoutput.INSERT: "c", pgoutput.UPDATE: "u", pgoutput.DELETE: "d", pgoutput.TRUNCATE: "t"}
+
+
+@dataclass(frozen=True)
+class Span:
+    """What to read: from ``start`` up to ``target``.
+
+    ``seen`` are tables whose reading saw some of these transactions, which are left out: the snapshot, and a position
+    after which there are none.
+    """
+
+    start: Position
+    target: int
+    seen: Mapping[str, tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where changes come from and how they are shown."""
+
+    database: Database
+    slot: str
+    publication: str
+    selection: Selection
+    style: Style
+    tombstones: bool
+    skipped: frozenset[str]
+
+
+class Capture:
+    """Turns messages of one stream into records."""
+
+    def __init__(self, source: Source, span: Span) -> None:
+        self._source = source
+        self._span = span
+        self._seen = {table: (Visibility.parse(text), until) for table, (text, until) in span.seen.items()}
+        self._open: dict[int, tuple[object, Changes | None]] = {}
+
+    def run(self) -> Iterator[Batch | Progress]:
+        source, span = self._source, self._span
+        with stream_at(source.database, source.slot, source.publication, span.start) as stream:
+            yield from self._read(stream)
+            position = stream.position
+        for _, changes in self._open.values():
+            if changes is not None:
+                changes.flush()
+                yield from changes.ready
+        yield Progress(server_partition(source.style.prefix), position.offset())
+
+    def _read(self, stream: Stream) -> Iterator[Batch]:
+        deadline = time.monotonic() + MOST_SECONDS
+        begin = stream.transaction or Begin(0, 0, 0)
+        skipped, count = self._source.skipped, 0
+        for data in stream.changes(self._span.target, deadline, MOST_BYTES):
+            kind = data[0]
+            if kind == pgoutput.BEGIN:
+                begin = stream.transaction or begin
+                continue
+            if _OPERATION[kind] in skipped:
+                continue
+            oids = pgoutput.truncated(data) if kind == pgoutput.TRUNCATE else [pgoutput.oid_of(data)]
+            for oid in oids:
+                changes = self._changes(oid, stream)
+                if changes is None or (self._seen and self._is_seen(changes.shape, begin)):
+                    continue
+                if kind == pgoutput.TRUNCATE:
+                    changes.truncate(begin)
+                else:
+                    changes.add(data, begin)
+                count += 1
+                if changes.ready or count % ROWS_A_BATCH == 0:
+                    yield from self._ready(changes)
+
+    def _ready(self, changes: Changes) -> Iterator[Batch]:
+        changes.flush()
+        ready, changes.ready = changes.ready, []
+        yield from ready
+
+    def _is_seen(self, shape: Shape, begin: Begin) -> bool:
+        found = self._seen.get(shape.table.full_name)
+        return found is not None and begin.commit_lsn < found[1] and found[0].sees(begin.xid)
+
+    def _changes(self, oid: int, stream: Stream) -> Changes | None:
+        """Where changes of a table go; ``None`` if it is not captured. A new state of its columns begins anew."""
+        relation = stream.relations[oid]
+        known = self._open.get(oid)
+        if known is not None and known[0] is relation:
+            return known[1]
+        made = self._make(relation)
+        if known is not None and known[1] is not None and made is not None:
+            known[1].flush()
+            made.ready = known[1].ready
+        self._open[oid] = (relation, made)
+        return made
+
+    def _make(self, relation: Any) -> Changes | None:
+        source = self._source
+        if not source.selection.takes(relation.schema, relation.name):
+            return None
+        shape = shape_of(source, relation)
+        return Changes(shape, source.style.flat, source.tombstones)
+
+
+_shapes: dict[tuple[object, ...], Shape] = {}
+
+
+def shape_of(source: Source, relation: pgoutput.Relation) -> Shape:
+    """The records of a table as the stream describes it; asks the catalogue once for each new description."""
+    key = (source.database, source.style, relation)
+    if key not in _shapes:
+        asking = f"{source.database} could not be asked for {relation.name}"
+        with failures_retried(asking), source.database.connect() as connection:
+            known = find_tables(connection, source.selection, relation.oid)
+        if len(_shapes) > 1000:
+            _shapes.clear()
+        _shapes[key] = Shape.of_relation(relation, known[0] if known else None, source.style)
+    return _shapes[key]

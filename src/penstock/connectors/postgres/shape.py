@@ -1,0 +1,199 @@
+"""What records of a table look like: schemas, and Arrow arrays made of rows of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.api import Column as Values
+from penstock.api import Schema
+from penstock.api.arrow import arrow_type
+from penstock.api.record import INT64, OPTIONAL_INT64, STRING, struct_schema
+
+from .catalog import Column, Table
+from .pgoutput import UNCHANGED, Relation, Row
+from .types import ColumnType, Handling, TypeInfo, column_type
+
+VERSION = "0.1.0"
+_SOURCE = struct_schema(
+    ("version", STRING),
+    ("connector", STRING),
+    ("name", STRING),
+    ("ts_ms", INT64),
+    ("snapshot", STRING.with_(optional=True, default="false")),
+    ("db", STRING),
+    ("schema", STRING),
+    ("table", STRING),
+    ("txId", OPTIONAL_INT64),
+    ("lsn", OPTIONAL_INT64),
+    name="io.debezium.connector.postgresql.Source",
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How records are made, for all tables of a connector."""
+
+    prefix: str
+    database: str
+    handling: Handling
+    flat: bool = False
+    extra_fields: tuple[str, ...] = ()
+    placeholder: str = "__debezium_unavailable_value"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When and where rows come from: one number for each row."""
+
+    micros: Sequence[int | None]
+    xids: Sequence[int | None]
+    lsns: Sequence[int | None]
+
+
+class Shape:
+    """The records of one table in one state of its columns."""
+
+    def __init__(self, table: Table, style: Style) -> None:
+        self.table = table
+        self._style = style
+        self._types: list[ColumnType] = [column_type(column.type, style.handling) for column in table.columns]
+        names = [column.name for column in table.columns]
+        self.key_places = tuple(names.index(name) for name in table.key if name in names)
+        self.topic = f"{style.prefix}.{table.schema}.{table.name}"
+
+    @classmethod
+    def of_relation(cls, relation: Relation, known: Table | None, style: Style) -> Shape:
+        """From what the stream says of a table, and from what the catalogue knows of it now."""
+        now = {column.name: column for column in known.columns} if known else {}
+        columns = []
+        for name, kind, modifier in relation.columns:
+            found = now.get(name)
+            same = found is not None and found.declared == kind
+            columns.append(found if found is not None and same else Column(name, kind, TypeInfo(kind, modifier)))
+        key = known.key if known else ()
+        table = Table(relation.oid, relation.schema, relation.name, tuple(columns), key, identity=relation.identity)
+        return cls(table, style)
+
+    @cached_property
+    def row_schema(self) -> Schema:
+        """Columns of the key are required; others may be missing in what a delete tells of the old row."""
+        members = [
+            (column.name, kind.schema.with_(optional=place not in self.key_places))
+            for place, (column, kind) in enumerate(zip(self.table.columns, self._types, strict=True))
+        ]
+        return struct_schema(*members, name=f"{self.topic}.Value", optional=True)
+
+    @cached_property
+    def key_schema(self) -> Schema | None:
+        if not self.key_places:
+            return None
+        members = [(self.table.columns[place].name, self._types[place].schema) for place in self.key_places]
+        return struct_schema(*members, name=f"{self.topic}.Key")
+
+    @cached_property
+    def value_schema(self) -> Schema:
+        if not self._style.flat:
+            return struct_schema(
+                ("before", self.row_schema),
+                ("after", self.row_schema),
+                ("source", _SOURCE),
+                ("op", STRING),
+                ("ts_ms", OPTIONAL_INT64),
+                name=f"{self.topic}.Envelope",
+                version=1,
+            )
+        extra = [(f"__{name}", _EXTRA[name]) for name in self._style.extra_fields]
+        members = [(field.name, field.schema) for field in self.row_schema.fields]
+        return struct_schema(*members, *extra, name=f"{self.topic}.Value")
+
+    def keys(self, rows: Sequence[Row]) -> Values | None:
+        if self.key_schema is None:
+            return None
+        arrays = [self._column(place, [row[place] for row in rows]) for place in self.key_places]
+        return Values(_struct(arrays, self.key_schema), self.key_schema)
+
+    def values(self, ops: Sequence[str], new: Sequence[Row | None], old: Sequence[Row | None], at: Moment) -> Values:
+        """The values of changes (``flat``: of their new rows)."""
+        after = self._rows(new)
+        return self.columns_to_values(ops, after, self._rows(old), at, "false")
+
+    def columns_to_values(
+        self, ops: Sequence[str], after: pa.StructArray, before: pa.StructArray, at: Moment, snapshot: str
+    ) -> Values:
+        """The same from arrays of rows."""
+        if self._style.flat:
+            arrays = [after.field(place) for place in range(len(self._types))]
+            arrays += [self._extra(name, ops, at) for name in self._style.extra_fields]
+            return Values(_struct(arrays, self.value_schema), self.value_schema)
+        millis = pa.array([None if micros is None else micros // 1000 for micros in at.micros], pa.int64())
+        arrays = [before, after, self._source(millis, at, snapshot), pa.array(ops, pa.string()), millis]
+        return Values(_struct(arrays, self.value_schema), self.value_schema)
+
+    def row_array(self, texts: Sequence[pa.Array]) -> pa.StructArray:
+        """Columns of texts as an array of rows."""
+        arrays = [kind.convert(column) for kind, column in zip(self._types, texts, strict=True)]
+        return _struct(arrays, self.row_schema)
+
+    def key_array(self, rows: pa.StructArray) -> Values | None:
+        """The keys of an array of rows."""
+        if self.key_schema is None:
+            return None
+        return Values(_struct([rows.field(place) for place in self.key_places], self.key_schema), self.key_schema)
+
+    def _rows(self, rows: Sequence[Row | None]) -> pa.StructArray:
+        mask = [row is None for row in rows]
+        if all(mask):
+            return pa.nulls(len(rows), arrow_type(self.row_schema))
+        nothing: Row = [None] * len(self._types)
+        columns = list(zip(*(nothing if row is None else row for row in rows), strict=True))
+        arrays = [self._column(place, columns[place]) for place in range(len(self._types))]
+        return _struct(arrays, self.row_schema, pa.array(mask) if any(mask) else None)
+
+    def _column(self, place: int, cells: Sequence[Any]) -> pa.Array:
+        if UNCHANGED in cells:
+            unknown = self._style.placeholder.encode() if self._types[place].takes_placeholder else None
+            cells = [unknown if cell is UNCHANGED else cell for cell in cells]
+        texts = pa.array(cells, pa.binary()).cast(pa.string())
+        return self._types[place].convert(texts)
+
+    def _source(self, millis: pa.Array, at: Moment, snapshot: str) -> pa.StructArray:
+        count = len(millis)
+        same = [VERSION, "postgresql", self._style.prefix]
+        place = [snapshot, self._style.database, self.table.schema, self.table.name]
+        arrays = [
+            *(pa.repeat(pa.scalar(text, pa.string()), count) for text in same),
+            millis.fill_null(0),
+            *(pa.repeat(pa.scalar(text, pa.string()), count) for text in place),
+            pa.array(at.xids, pa.int64()),
+            pa.array(at.lsns, pa.int64()),
+        ]
+        return _struct(arrays, _SOURCE)
+
+    def _extra(self, name: str, ops: Sequence[str], at: Moment) -> pa.Array:
+        if name == "op":
+            return pa.array(ops, pa.string())
+        if name == "table":
+            return pa.repeat(pa.scalar(self.table.full_name, pa.string()), len(ops))
+        if name == "ts_ms":
+            return pa.array([None if micros is None else micros // 1000 for micros in at.micros], pa.int64())
+        return pa.array(at.lsns if name == "lsn" else at.xids, pa.int64())
+
+
+_EXTRA = {
+    "op": STRING.with_(optional=True),
+    "table": STRING.with_(optional=True),
+    "ts_ms": OPTIONAL_INT64,
+    "lsn": OPTIONAL_INT64,
+    "txId": OPTIONAL_INT64,
+}
+EXTRA_FIELDS = tuple(_EXTRA)
+
+
+def _struct(arrays: Sequence[pa.Array], schema: Schema, mask: pa.Array | None = None) -> pa.StructArray:
+    kinds = arrow_type(schema)
+    return pa.StructArray.from_arrays(list(arrays), fields=list(kinds), mask=mask)

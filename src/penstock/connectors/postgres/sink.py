@@ -1,0 +1,236 @@
+"""Writes records into PostgreSQL tables, in batches, each record once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock.api import (
+    Batch,
+    Config,
+    ConfigDef,
+    ConfigKey,
+    Importance,
+    Record,
+    SinkConnector,
+    SinkTask,
+    Type,
+    non_empty_string,
+    one_of,
+)
+
+from . import connection
+from .blocks import Block, KeyRule, blocks_of
+from .connection import Database, driver, failures_retried
+from .loading import Loader, Session
+from .tables import Tables, TargetName
+from .written import OffsetTable, Written
+
+TABLE, ROWS, DELIVERY = "Tables", "Rows", "Delivery"
+UPSERT, INSERT = "upsert", "insert"
+EXACTLY_ONCE, AT_LEAST_ONCE = "exactly_once", "at_least_once"
+_HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+
+CONFIG = connection.KEYS + ConfigDef(
+    ConfigKey(
+        "table.name.format",
+        Type.STRING,
+        "${topic}",
+        _HIGH,
+        "The table of a topic, with its schema in front if need be. ${topic} is the topic with underscores for dots,"
+        " ${table} what follows its last dot.",
+        non_empty_string,
+        TABLE,
+    ),
+    ConfigKey(
+        "auto.create", Type.BOOLEAN, True, _MEDIUM, "Create tables that do not exist, from the records.", None, TABLE
+    ),
+    ConfigKey("auto.evolve", Type.BOOLEAN, True, _MEDIUM, "Add columns that tables do not have yet.", None, TABLE),
+    ConfigKey(
+        "insert.mode",
+        Type.STRING,
+        UPSERT,
+        _HIGH,
+        "upsert: a record replaces the row with the same key; insert: each record is a new row.",
+        one_of(UPSERT, INSERT),
+        ROWS,
+    ),
+    ConfigKey(
+        "primary.key.mode",
+        Type.STRING,
+        "record_key",
+        _HIGH,
+        "Where the key columns come from: the key of the record, its value, or none (only with insert.mode=insert).",
+        one_of("record_key", "record_value", "none"),
+        ROWS,
+    ),
+    ConfigKey(
+        "primary.key.fields",
+        Type.LIST,
+        "",
+        _MEDIUM,
+        "Which fields of key or value are key columns; for a key that is a plain value, the name of its column.",
+        None,
+        ROWS,
+    ),
+    ConfigKey(
+        "delete.enabled",
+        Type.BOOLEAN,
+        True,
+        _MEDIUM,
+        "Delete the row when a record has no value or tells of a delete. Otherwise such records are left out.",
+        None,
+        ROWS,
+    ),
+    ConfigKey(
+        "unavailable.value.placeholder",
+        Type.STRING,
+        "__debezium_unavailable_value",
+        _LOW,
+        "A value that says: as it was. The column is left alone.",
+        non_empty_string,
+        ROWS,
+    ),
+    ConfigKey(
+        "delivery.guarantee",
+        Type.STRING,
+        EXACTLY_ONCE,
+        _MEDIUM,
+        "exactly_once: offsets are kept in the same transaction as the rows, in offsets.table; at_least_once: a crash"
+        " may write the last batch again.",
+        one_of(EXACTLY_ONCE, AT_LEAST_ONCE),
+        DELIVERY,
+    ),
+    ConfigKey(
+        "offsets.table",
+        Type.STRING,
+        "penstock_offsets",
+        _LOW,
+        "Where offsets are kept, for all sinks of a database.",
+        non_empty_string,
+        DELIVERY,
+    ),
+)
+
+_sessions: dict[tuple[Database, bool, bool], Session] = {}
+
+
+class PostgresSinkTask(SinkTask):
+    """One transaction a batch: COPY into staging tables, merge, and the offsets."""
+
+    keeps_state = True
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        super().configure(config)
+        own = CONFIG.parse(config)
+        self._database = Database.of(config)
+        self._pattern: str = own["table.name.format"]
+        self._creates: bool = own["auto.create"]
+        self._evolves: bool = own["auto.evolve"]
+        self._upserts = own["insert.mode"] == UPSERT
+        self._rule = KeyRule(own["primary.key.mode"], tuple(own["primary.key.fields"] or ()))
+        self._deletes: bool = own["delete.enabled"]
+        self._placeholder: str = own["unavailable.value.placeholder"]
+        self._once = own["delivery.guarantee"] == EXACTLY_ONCE
+        self._offsets = OffsetTable(own["offsets.table"])
+
+    def start(self) -> None:
+        """Make the table of offsets, so that executors never do at the same time."""
+        if self._once:
+            with failures_retried(f"{self._database} does not answer"), self._database.connect() as opened:
+                self._offsets.make(opened)
+
+    def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
+        return self.put_mixed(records)
+
+    def put_mixed(self, items: Iterable[Record | Batch]) -> Mapping[str, Any] | None:
+        trying = failures_retried(f"{self._database} did not take a batch")
+        with trying, self._session() as session, session.connection.transaction():
+            return self._put(session, items)
+
+    def _put(self, session: Session, items: Iterable[Record | Batch]) -> Mapping[str, Any] | None:
+        connector = self.context.connector
+        stored = self._offsets.read(session.connection, connector, self.context.task) if self._once else {}
+        written = Written(stored, self.context.state)
+        loader = Loader(session, self._upserts, self._placeholder, self.context.report)
+        waiting: list[Block] = []
+        for whole in blocks_of(items, self._rule, self._deletes, self.context.report):
+            block = written.rest(whole) if self._once else whole
+            if not len(block):
+                continue
+            if waiting and not _alike(waiting[0], block):
+                self._write(loader, waiting)
+                waiting = []
+            waiting.append(block)
+        self._write(loader, waiting)
+        if not self._once:
+            return None
+        changed = {at: offset for at, offset in written.next.items() if stored.get(at) != offset}
+        if changed:
+            self._offsets.write(session.connection, connector, changed)
+        return written.state()
+
+    def _write(self, loader: Loader, blocks: Sequence[Block]) -> None:
+        if blocks:
+            loader.write(TargetName.of(self._pattern, blocks[0].topic), blocks)
+
+    @contextlib.contextmanager
+    def _session(self) -> Iterator[Session]:
+        """The connection of this process to the database; one that failed is not used again."""
+        key = (self._database, self._creates, self._evolves)
+        session = _sessions.pop(key, None)
+        if session is None or session.connection.closed:
+            session = Session(self._database.connect(), Tables(self._creates, self._evolves), {})
+        try:
+            yield session
+        except BaseException:
+            session.connection.close()
+            raise
+        _sessions[key] = session
+
+
+def _alike(one: Block, other: Block) -> bool:
+    """Whether rows can go together: same table, same key, and the same columns or none but the key to delete by."""
+    if (one.topic, one.keys) != (other.topic, other.keys):
+        return False
+    first, second = ({name: cells.type for name, cells in block.columns.items()} for block in (one, other))
+    return first == second or (set(second) == set(one.keys) and second.items() <= first.items())
+
+
+class PostgresSink(SinkConnector):
+    """Writes records into PostgreSQL tables: inserts, upserts and deletes, each record once."""
+
+    version = "0.1.0"
+    task = PostgresSinkTask
+    config = CONFIG
+
+    def validate(self, settings: Config) -> Mapping[str, Sequence[str]]:
+        driver()
+        own = CONFIG.parse(settings)
+        errors: dict[str, list[str]] = {}
+        if own["insert.mode"] == UPSERT and own["primary.key.mode"] == "none":
+            errors["primary.key.mode"] = ["none has no key to upsert by: use insert.mode=insert, or give a key"]
+        if own["primary.key.mode"] == "record_value" and own["insert.mode"] == UPSERT and not own["primary.key.fields"]:
+            errors["primary.key.fields"] = ["primary.key.mode=record_value needs primary.key.fields to upsert by"]
+        return errors
+
+    def task_configs(self, max_tasks: int) -> Sequence[Config]:
+        return [dict(self.settings) for _ in range(max_tasks)]
+
+    def on_deleted(self, old: Config) -> None:
+        """Remove the offsets kept beside the rows; the tables stay."""
+        own = CONFIG.parse(old)
+        if own["delivery.guarantee"] == EXACTLY_ONCE:
+            with Database.of(old).connect() as opened:
+                OffsetTable(own["offsets.table"]).forget(opened, old.get("name", ""))
+
+    def alter_offsets(self, config: Config, offsets: Mapping[tuple[str, int], int | None]) -> bool:
+        """Forget what was written of the altered partitions: what comes again is then no repetition."""
+        own = CONFIG.parse(config)
+        if own["delivery.guarantee"] == EXACTLY_ONCE:
+            table = OffsetTable(own["offsets.table"])
+            with Database.of(config).connect() as opened:
+                for topic, partition in offsets:
+                    table.forget(opened, config.get("name", ""), topic, partition)
+        return True

@@ -1,0 +1,178 @@
+"""A consistent view of the tables, shared by all executors that read them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.csv as csv
+
+from penstock.api import Batch, RetriableError
+
+from .catalog import File, Table, quoted
+from .connection import Database, driver, failures_retried
+from .lsn import Visibility, parse_lsn
+from .shape import Moment, Shape
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_BYTES_A_BATCH = 8 << 20
+
+
+class Snapshot:
+    """An exported snapshot, alive as long as this object's connection.
+
+    Every transaction that committed before ``before`` (but for those in the very act of it) is seen; every one that is
+    seen committed before ``after``.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._connection = database.connect(settings={"idle_in_transaction_session_timeout": "0"})
+        try:
+            with failures_retried(f"No snapshot of {database} could be taken"):
+                self.before = self._one_lsn()
+                self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                row = self._connection.execute("SELECT pg_export_snapshot(), pg_current_snapshot()::text").fetchone()
+                assert row is not None
+                self.name, self.sees = str(row[0]), Visibility.parse(row[1])
+                self.after = self._one_lsn()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def connection(self) -> Connection[Any]:
+        """A connection that sees this snapshot, for the driver."""
+        return self._connection
+
+    @property
+    def alive(self) -> bool:
+        """Whether executors can still use it; asks the server."""
+        try:
+            self._connection.execute("SELECT 1")
+        except driver().Error:
+            return False
+        return True
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            self._connection.close()
+
+    def _one_lsn(self) -> int:
+        row = self._connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
+        assert row is not None
+        return parse_lsn(row[0])
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some pages of a file of a table; ``condition`` is SQL over its rows, or empty."""
+
+    file: File
+    first: int
+    last: int
+    condition: str = ""
+
+
+def read_piece(database: Database, snapshot: str, shape: Shape, piece: Piece, at: Moment) -> Iterator[Batch]:
+    """The rows of a piece, as the snapshot sees them. ``at`` is when and where they are said to come from."""
+    names = [column.name for column in shape.table.columns]
+    if not names or piece.last <= piece.first:
+        return
+    query = f"COPY ({_select(names, piece)}) TO STDOUT (FORMAT csv)"
+    with failures_retried(f"Table {shape.table.full_name} could not be read"), _view(database, snapshot) as connection:
+        for data in _blocks(connection, query):
+            yield _batch(shape, _texts(data, len(names)), at)
+
+
+def _select(names: Sequence[str], piece: Piece) -> str:
+    conditions = [f"ctid >= '({piece.first},0)'::tid", f"ctid < '({piece.last},0)'::tid"]
+    if piece.condition:
+        conditions.append(piece.condition)
+    columns = ", ".join(quoted(name) for name in names)
+    file = quoted(piece.file.schema, piece.file.name)
+    return f"SELECT {columns} FROM ONLY {file} WHERE {' AND '.join(conditions)}"
+
+
+def _blocks(connection: Connection[Any], query: str) -> Iterator[bytes]:
+    waiting: list[bytes] = []
+    size = 0
+    with connection.cursor() as cursor, cursor.copy(query.encode()) as copy:
+        for row in copy:
+            waiting.append(bytes(row))
+            size += len(row)
+            if size > _BYTES_A_BATCH:
+                yield b"".join(waiting)
+                waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+def _texts(data: bytes, count: int) -> list[pa.Array]:
+    """Columns of texts; a value that is empty and not quoted is null."""
+    names = [str(number) for number in range(count)]
+    table = csv.read_csv(
+        io.BytesIO(data),
+        csv.ReadOptions(column_names=names, use_threads=False, block_size=len(data) + 1),
+        csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    return [pa.concat_arrays(column.chunks) for column in table.columns]
+
+
+def _batch(shape: Shape, texts: Sequence[pa.Array], at: Moment) -> Batch:
+    rows = shape.row_array(texts)
+    count = len(rows)
+    before = pa.nulls(count, rows.type)
+    moment = Moment(list(at.micros) * count, list(at.xids) * count, list(at.lsns) * count)
+    values = shape.columns_to_values(["r"] * count, rows, before, moment, "true")
+    return Batch(shape.topic, values, shape.key_array(rows))
+
+
+_connections: dict[Database, Connection[Any]] = {}
+
+
+@contextlib.contextmanager
+def _view(database: Database, snapshot: str) -> Iterator[Connection[Any]]:
+    """A connection of this process that sees a snapshot. No transaction stays open: it would hold locks on tables."""
+    connection = _connections.pop(database, None)
+    if connection is None or connection.closed:
+        connection = database.connect()
+    try:
+        with connection.transaction():
+            _join(connection, database, snapshot)
+            yield connection
+    except BaseException:
+        connection.close()
+        raise
+    _connections[database] = connection
+
+
+def _join(connection: Connection[Any], database: Database, snapshot: str) -> None:
+    try:
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        connection.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+    except driver().errors.DatabaseError as error:
+        raise RetriableError(f"The snapshot {snapshot} of {database} is gone, another one is taken: {error}") from error
+
+
+def pieces_of(table: Table, files: Sequence[File], first: int, last: int, condition: str = "") -> list[Piece]:
+    """The pieces from place ``first`` to ``last``: pages of a plain table, whole parts of a partitioned one."""
+    if table.partitioned:
+        return [Piece(file, 0, file.pages, condition) for file in files[first:last]]
+    return [Piece(files[0], first, last, condition)]
+
+
+def places(table: Table, files: Sequence[File]) -> int:
+    """How many places a table has."""
+    return len(files) if table.partitioned else files[0].pages

@@ -1,0 +1,98 @@
+"""The offsets a sink keeps beside its rows, in the same transaction, so that a repeated batch is recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .blocks import Block
+from .catalog import quoted
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+Offsets = dict[tuple[str, int], int]
+"""Topic and partition → the offset after the last record that was written."""
+
+
+class Written:
+    """What was written, according to the database (``stored``) and to the runtime's last commit (``committed``).
+
+    They differ after a crash between the two commits. Records from the committed offset up to the stored one are there
+    already. A record before the committed offset is no repetition: somebody moved the offsets back, or made the topic
+    anew.
+    """
+
+    def __init__(self, stored: Offsets, state: Mapping[str, Any] | None) -> None:
+        self.next: Offsets = {}
+        self._stored = stored
+        committed = (state or {}).get("next", {})
+        self._committed = {
+            (topic, int(part)): int(n) for topic, parts in committed.items() for part, n in parts.items()
+        }
+
+    def rest(self, block: Block) -> Block:
+        """The rows that are not there yet; notes that all of the block will be."""
+        at = (block.topic, block.partition)
+        last = pc.max(block.offsets).as_py()
+        if last is None:
+            return block
+        first, end = self._committed.get(at, 0), self._stored.get(at, 0)
+        self.next[at] = last + 1
+        if end <= first:
+            return block
+        there = pc.and_(pc.greater_equal(block.offsets, first), pc.less(block.offsets, end))
+        if not pc.any(there).as_py():
+            return block
+        self.next[at] = max(last + 1, end)
+        return block.take(pc.indices_nonzero(pc.invert(there)).cast(pa.int64()))
+
+    def state(self) -> dict[str, Any]:
+        """What the runtime keeps with the offsets it commits: what it knew, and what this batch added."""
+        found: dict[str, dict[str, int]] = {}
+        for (topic, partition), offset in {**self._committed, **self.next}.items():
+            found.setdefault(topic, {})[str(partition)] = offset
+        return {"next": found}
+
+
+class OffsetTable:
+    """The table with the offsets of all sinks that write into a database."""
+
+    def __init__(self, name: str) -> None:
+        self._name = quoted(*name.split("."))
+
+    def make(self, connection: Connection[Any]) -> None:
+        connection.execute(
+            f"CREATE TABLE IF NOT EXISTS {self._name} (connector text, topic text, part integer, next bigint NOT NULL,"
+            f" PRIMARY KEY (connector, topic, part))"
+        )
+
+    def exists(self, connection: Connection[Any]) -> bool:
+        row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [self._name]).fetchone()
+        return bool(row and row[0])
+
+    def read(self, connection: Connection[Any], connector: str, task: int) -> Offsets:
+        """What was written for a connector. An earlier attempt of the same task that still writes is waited for."""
+        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", [f"penstock {connector} {task}"])
+        rows = connection.execute(f"SELECT topic, part, next FROM {self._name} WHERE connector = %s", [connector])
+        return {(topic, part): offset for topic, part, offset in rows}
+
+    def write(self, connection: Connection[Any], connector: str, offsets: Offsets) -> None:
+        rows = [(connector, topic, part, offset) for (topic, part), offset in offsets.items()]
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                f"INSERT INTO {self._name} VALUES (%s, %s, %s, %s)"
+                f" ON CONFLICT (connector, topic, part) DO UPDATE SET next = EXCLUDED.next",
+                rows,
+            )
+
+    def forget(self, connection: Connection[Any], connector: str, topic: str = "", part: int = -1) -> None:
+        """Remove what is known of a connector, or of one of its topic partitions."""
+        if self.exists(connection):
+            connection.execute(
+                f"DELETE FROM {self._name} WHERE connector = %s AND (%s = '' OR (topic = %s AND part = %s))",
+                [connector, topic, topic, part],
+            )
