@@ -66,7 +66,7 @@ def test_status_shows_a_trace_only_when_there_is_one(
         "tasks": [{"id": 0, **running}],
         "type": "source",
     }
-    herder.real._services.statuses.connector("orders", State.FAILED, "broken \udce4 text").exception(10)
+    herder.real.services.statuses.connector("orders", State.FAILED, "broken \udce4 text").exception(10)
     assert api.get("/connectors/orders/status").json()["connector"]["trace"] == "broken \udce4 text"
 
 

@@ -28,7 +28,7 @@ def free_port() -> int:
 
 
 class PenstockProcess:
-    """``penstock standalone`` on a free port with its data in ``folder``.
+    """``penstock standalone`` (or another ``command``) on a free port with its data in ``folder``.
 
     As a context manager it starts on entry and is killed on exit; when the block fails, the end of the worker's
     output is added to the error. ``settings`` go into the worker file, ``environment`` to the process, ``files`` are
@@ -41,6 +41,7 @@ class PenstockProcess:
         settings: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
         files: Iterable[Path] = (),
+        command: str = "standalone",
     ) -> None:
         self.folder = folder
         self.data_dir = folder / "data"
@@ -48,6 +49,7 @@ class PenstockProcess:
         self.url = f"http://127.0.0.1:{self.port}"
         self.output = folder / "worker.out"
         self.files = list(files)
+        self.command = command
         self.settings = {
             "data.dir": str(self.data_dir),
             "listeners": f"http://127.0.0.1:{self.port}",
@@ -76,7 +78,7 @@ class PenstockProcess:
         self.folder.mkdir(parents=True, exist_ok=True)
         worker_file = self.folder / "worker.properties"
         worker_file.write_text("".join(f"{key}={_escaped(value)}\n" for key, value in self.settings.items()))
-        command = [sys.executable, "-m", "penstock", "standalone", str(worker_file), *map(str, self.files)]
+        command = [sys.executable, "-m", "penstock", self.command, str(worker_file), *map(str, self.files)]
         variables = {**os.environ, "PYTHONPATH": _python_path(), **self.environment, **environment}
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(

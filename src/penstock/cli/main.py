@@ -190,6 +190,47 @@ def apply(
 
 
 @app.command()
+def distributed(
+    worker_file: Annotated[
+        Path, typer.Argument(metavar="WORKER_FILE", help="A Kafka Connect worker file (properties).")
+    ],
+) -> None:
+    """Run one worker of a cluster as connect-distributed does, from the same file.
+
+    Workers with the same [bold]group.id[/] share connectors and tasks; when one goes, the others take over. What they
+    remember is in three Kafka topics ([bold]config.storage.topic[/], [bold]offset.storage.topic[/],
+    [bold]status.storage.topic[/]), in Kafka Connect's own format: with the topics of a Kafka Connect cluster that was
+    stopped, its connectors go on here. Connectors are made over the API of any worker.
+
+    [bold]Examples[/]
+
+      penstock distributed worker.properties
+
+      penstock takeover --dry-run worker.properties      what would become of a Kafka Connect cluster's connectors
+
+    The smallest file:
+
+      bootstrap.servers=localhost:9092
+
+      group.id=connect-cluster
+
+      config.storage.topic=connect-configs
+
+      offset.storage.topic=connect-offsets
+
+      status.storage.topic=connect-status
+
+    With fewer than three brokers add config.storage.replication.factor=1, and the same for offset and status. A second
+    worker on the same machine needs its own [bold]listeners[/] and [bold]data.dir[/].
+
+    Exit codes: 1 wrong usage, 2 the worker could not start.
+    """
+    from .distributed import run_distributed
+
+    raise Ended(run_distributed(worker_file))
+
+
+@app.command()
 def convert(
     system: Annotated[System, typer.Argument(metavar="SYSTEM", help="Where the file comes from: conduit.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A pipeline file of that system.")],

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
@@ -31,6 +31,12 @@ LINGER_SECONDS = 3.0
 STOP_POLL_SECONDS = 0.2
 
 
+class Stops(Protocol):
+    """A worker or a server."""
+
+    def stop(self) -> None: ...
+
+
 class ConnectorFileFailed(Exception):
     """A connector named on the command line could not be created or updated; the text is for the user."""
 
@@ -46,7 +52,7 @@ def serve(
         on_first=lambda: console.step("Stopping (Ctrl-C again to end at once) …"),
         on_second=lambda: console.error("Ended at once; what was not committed will be done again at the next start."),
     )
-    if not _ports_are_free(config, console):
+    if not ports_are_free(config, console):
         return START_UP
     worker = StandaloneWorker(config)
     worker.on_applied = lambda applied: tell_applied(applied, console)
@@ -58,7 +64,7 @@ def serve(
         server = RestServer(worker.herder, RestSettings.from_properties(config.properties))
         server.start()
         console.done(f"API on {server.url}")
-        _tell_when_ready(worker.spark_ready, console, stopping)
+        tell_when_ready(worker.spark_ready, console, stopping)
         _wait_for_files(worker.provisioned, stop)
         apply_connectors(worker, connectors, console, stop)
         worker.mark_ready()
@@ -77,13 +83,14 @@ def serve(
         code = START_UP
     stopping.set()
     end_by_force_after(STOP_SECONDS + config.task_shutdown_graceful_timeout_ms / 1000, code or INTERRUPTED)
-    _stop(worker, server)
+    stop_all(worker, server)
     console.done("Stopped")
     end_by_force_after(LINGER_SECONDS, code)
     return code
 
 
-def _ports_are_free(config: WorkerConfig, console: StartUpConsole) -> bool:
+def ports_are_free(config: WorkerConfig, console: StartUpConsole) -> bool:
+    """Whether the listeners can be opened; if not, says why."""
     taken = {item: why_unusable(item) for item in (*config.listeners, *(config.admin_listeners or ()))}
     for listener, reason in taken.items():
         if reason is not None:
@@ -133,7 +140,8 @@ def _apply(worker: StandaloneWorker, request: CreateRequest) -> str:
     return "updated"
 
 
-def _tell_when_ready(spark: Future[Any], console: StartUpConsole, stopping: threading.Event) -> None:
+def tell_when_ready(spark: Future[Any], console: StartUpConsole, stopping: threading.Event) -> None:
+    """Say when Spark is up, or why it is not."""
     console.step("Spark is starting in the background …")
 
     def tell(future: Future[Any]) -> None:
@@ -148,7 +156,7 @@ def _tell_when_ready(spark: Future[Any], console: StartUpConsole, stopping: thre
     spark.add_done_callback(tell)
 
 
-def _stop(worker: StandaloneWorker, server: RestServer | None) -> None:
+def stop_all(worker: Stops, server: Stops | None) -> None:
     """Requests first, then the work; a failure of one must not keep the other from stopping."""
     for part in (server, worker):
         try:

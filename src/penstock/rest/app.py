@@ -11,6 +11,7 @@ from typing import Any
 from penstock.runtime.herder import Herder
 from penstock.runtime.requests import RequestError
 
+from . import forwarding
 from .answers import JSON, Answer, to_json
 from .negotiation import accepts_json, is_json, prefers_plain_text
 from .openapi import openapi_document
@@ -53,6 +54,7 @@ class RestApp:
     def __init__(self, herder: Herder, settings: RestSettings, routes: Iterable[Route]) -> None:
         self._herder = herder
         self._settings = settings
+        self._forwarder = forwarding.Forwarder(settings)
         table = tuple(routes)
         document = to_json(openapi_document(table, herder.server_info().get("version", "")))
         self._router = Router([*table, _document_route(document)])
@@ -103,14 +105,14 @@ class RestApp:
         _negotiate(route, scope)
         if query:
             request.query = parse_query(query)
+        body = b""
         if route.body is not None:
             body = await self._read(scope, receive)
             if body and not _header(scope, b"content-type"):
                 raise unsupported_media_type()
             large = len(body) > _THREAD_PARSE
             request.body = await asyncio.to_thread(route.body.parse, body) if large else route.body.parse(body)
-        answer = route.handler(self._herder, request)
-        return answer if isinstance(answer, Answer) else await answer
+        return await forwarding.answer(self._herder, self._forwarder, route, request, scope, body)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
         limit = self._settings.max_request_bytes

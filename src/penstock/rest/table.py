@@ -110,10 +110,11 @@ CONNECTORS = (
     Route("PUT", "/connectors/{connector}/topics/reset", "Forget which topics were used", connectors.reset_topics,
           {202: Reply("Forgotten")}, {403: "Topic tracking or its reset is disabled"}),
     Route("POST", "/connectors/{connector}/tasks", "Hand over task configurations (between workers, signed)",
-          worker.put_task_configs, {204: Reply("Taken")}, {403: "Wrong signature"},
-          parameters=[_forward, *_signature], json_only=False),
+          worker.put_task_configs, {204: Reply("Taken")}, {403: "Wrong signature", 404: _UNKNOWN, 409: _CONFLICT},
+          parameters=[_forward, *_signature], json_only=False,
+          body=Body(list[dict[str, str | None]], worker.raw_body, [_lines])),
     Route("PUT", "/connectors/{connector}/fence", "Fence old tasks (between workers, signed)",
-          worker.fence_zombies, {204: Reply("Fenced")}, {403: "Wrong signature"},
+          worker.fence_zombies, {204: Reply("Fenced")}, {403: "Wrong signature", 404: _UNKNOWN, 409: _CONFLICT},
           parameters=[_forward, *_signature], json_only=False),
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.runtime.herder import Herder
 from penstock.runtime.requests import TimedOut
+from penstock.runtime.session_keys import ALGORITHM, SIGNATURE
 
 from .answers import Answer, ok, to_json
 from .models import HealthView
@@ -26,18 +27,24 @@ async def health(herder: Herder, request: Request) -> Answer:
     return Answer(found.http_status, to_json(HealthView(found.status, found.message)))
 
 
-def put_task_configs(herder: Herder, request: Request) -> Answer:
-    _signed(request)
-    raise bad_request("Kafka Connect in standalone mode does not support externally setting task configurations.")
+def raw_body(body: bytes) -> bytes:
+    """Signed requests are checked byte by byte before anybody reads them."""
+    return body
 
 
-def fence_zombies(herder: Herder, request: Request) -> Answer:
-    _signed(request)
-    raise bad_request("Kafka Connect in standalone mode does not support exactly-once source connectors.")
+async def put_task_configs(herder: Herder, request: Request) -> Answer:
+    await answer_of(herder.take_task_configs(request.name, request.body, _signature(request)))
+    return Answer(204)
 
 
-def _signed(request: Request) -> None:
-    signature = request.header(b"x-connect-authorization")
-    algorithm = request.header(b"x-connect-request-signature-algorithm")
-    if signature is None or algorithm is None:
+async def fence_zombies(herder: Herder, request: Request) -> Answer:
+    await answer_of(herder.fence_zombies(request.name, b"", _signature(request)))
+    return Answer(204)
+
+
+def _signature(request: Request) -> dict[str, str]:
+    """The headers that sign a request between workers."""
+    found = {name: request.header(name.encode()) for name in (SIGNATURE, ALGORITHM)}
+    if None in found.values():
         raise bad_request("Internal request missing required signature")
+    return {name: value.decode("latin-1") for name, value in found.items() if value is not None}

@@ -45,7 +45,7 @@ class CooperativeAssignor:
         self._members: frozenset[str] = frozenset()
         self._size = 0
         self._due: float | None = None
-        self._newcomers: set[str] = set()
+        self._newcomers: frozenset[str] = frozenset()
 
     def assign(self, owned: Owned, configured: frozenset[Unit]) -> Round:
         """One round: ``owned`` is what each member says it runs, ``configured`` what should run."""
@@ -53,13 +53,13 @@ class CooperativeAssignor:
         running = frozenset().union(*hands.values(), *revoked.values())
         lost = (self._given & configured) - running
         waiting = self._waiting(lost, owned)
-        preferred = sorted(self._newcomers & set(owned)) if lost and not waiting else []
+        preferred = sorted(self._newcomers & owned.keys()) if lost and not waiting else []
         if preferred:
             deal(lost, {name: hands[name] for name in preferred})
         deal(configured - running - waiting - frozenset().union(*hands.values()), hands)
         if not waiting:
             self._due = None
-            self._newcomers.clear()
+            self._newcomers = frozenset()
             for name, units in balancing(hands).items():
                 hands[name] -= units
                 revoked[name] = revoked.get(name, frozenset()) | units
@@ -77,7 +77,7 @@ class CooperativeAssignor:
         now = self._clock()
         if self._due is None:
             self._due = now + self._max_delay_ms / 1000
-        came_back = bool(self._newcomers & set(owned)) and len(owned) >= self._size
+        came_back = bool(self._newcomers & owned.keys()) and len(owned) >= self._size
         return frozenset() if came_back or now >= self._due else lost
 
     def _remember(self, owned: Owned, given: frozenset[Unit]) -> None:

@@ -11,6 +11,7 @@ from .dead_letters import DeadLetterPage, ReplayOutcome, ReplayRequest
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Declared, Plan
 from .requests import (
+    BadRequest,
     CleanupInfo,
     ConnectorInfo,
     ConnectorStatus,
@@ -183,6 +184,18 @@ class Herder(ABC):
     @abstractmethod
     def set_logger(self, namespace: str, level: str, cluster: bool) -> Sequence[str]:
         """Set a level, here or (``cluster``) on every worker; the names whose level changed."""
+
+    def catch_up(self) -> Future[None] | None:
+        """Ends when this worker knows all that other workers have written; ``None`` when there are no others."""
+        return None
+
+    def take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        """Task configs that another worker made, as JSON with signing headers. Only for workers of a cluster."""
+        raise BadRequest("Kafka Connect in standalone mode does not support externally setting task configurations.")
+
+    def fence_zombies(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        """Fence old source tasks, since another worker is to start new ones. Only for workers of a cluster."""
+        raise BadRequest("Kafka Connect in standalone mode does not support exactly-once source connectors.")
 
     @abstractmethod
     def health(self) -> Future[Health]:

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+PUBLISH_LOOK_SECONDS = 0.1
+
 WAITING = (
     "Waiting for the clean-up of an earlier connector of this name: its on_deleted() has not succeeded yet and is "
     "tried again. GET /lifecycle/cleanups shows it, DELETE /lifecycle/cleanups/{id} gives it up."
@@ -32,10 +34,11 @@ WAITING = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the config store says of a connector."""
+    """What the config store says of a connector, and whether its instance belongs here."""
 
     config: Mapping[str, str | None]
     target: TargetState
+    mine: bool
 
 
 class Superseded(Exception):
@@ -112,6 +115,12 @@ class ConnectorKeeper:
             await asyncio.wait({working}, timeout=2 * self._services.stop_seconds)
             working.cancel()
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether something still runs here that belongs elsewhere, or was made from old task configs."""
+        instance = self._instance_config is not None and not self._services.ownership.connector(self.name)
+        return instance or self.tasks.is_ending or bool(self.tasks.leaving())
+
     async def settled(self) -> None:
         """Wait until nothing is left to do."""
         while self._worker is not None and not self._worker.done():
@@ -138,6 +147,10 @@ class ConnectorKeeper:
         wanted = self._working_for = self._wanted()
         if self._closing or wanted is None:
             return
+        if self._services.ownership.shared:
+            await self.tasks.stop(self.tasks.leaving(), State.UNASSIGNED)
+        if not wanted.mine:
+            return await self._keep_tasks_only(wanted)
         changed = self._instance_config is not None and self._instance_config != wanted.config
         if changed or self._reconfigured:
             self._reconfigured = False
@@ -161,7 +174,21 @@ class ConnectorKeeper:
         config = snapshot.connector_config(self.name)
         if config is None:
             return None
-        return Wanted(config, snapshot.target_state(self.name))
+        return Wanted(config, snapshot.target_state(self.name), self._services.ownership.connector(self.name))
+
+    async def _keep_tasks_only(self, wanted: Wanted) -> None:
+        """The connector instance runs on another worker of the cluster, some of its tasks may run here."""
+        if self._instance_config is not None or self._failed:
+            await self._drop_instance(State.UNASSIGNED)
+        self._failed, self._reconfigured, self._fresh = False, False, True
+        await self._restart_chosen_tasks(wanted)
+        if wanted.target is TargetState.STOPPED:
+            await self.tasks.stop(self.tasks.numbers(), State.DESTROYED)
+        elif not self._accepted(wanted):
+            await self.tasks.stop(self.tasks.numbers(), State.UNASSIGNED)
+        else:
+            self._start_tasks(wanted)
+        (self.tasks.pause if wanted.target is TargetState.PAUSED else self.tasks.resume)()
 
     async def _run(self, wanted: Wanted) -> None:
         if not self._failed and not self._started:
@@ -172,7 +199,7 @@ class ConnectorKeeper:
         if self._started and self._regenerate:
             self._regenerate = False
             await self._generate_tasks(wanted)
-        if (self._fresh or not self.tasks) and self._accepted(wanted):
+        if (self._fresh or not self.tasks or self._services.ownership.shared) and self._accepted(wanted):
             self._start_tasks(wanted)
         self.tasks.resume()
         self._fresh = False
@@ -184,7 +211,7 @@ class ConnectorKeeper:
             if not self._failed:
                 self._instance_config = wanted.config
                 self._status(State.PAUSED)
-        if self._fresh:
+        if self._fresh or self._services.ownership.shared:
             self._start_tasks(wanted)
         self.tasks.pause()
         self._fresh = False
@@ -291,11 +318,25 @@ class ConnectorKeeper:
         same = snapshot.task_configs(self.name) == configs and snapshot.applied_config(self.name) == wanted.config
         if not same:
             await self.tasks.stop(self.tasks.numbers(), State.UNASSIGNED)
-            await asyncio.wrap_future(self._services.configs.put_task_configs(self.name, configs))
+            await self._published(configs)
         gone = [task for task in self.tasks.numbers() if task >= len(configs)]
         await self.tasks.stop(gone, State.DESTROYED)
-        self._services.statuses.forget_tasks(self.name, beyond=len(configs))
+        if not self._services.ownership.shared:
+            self._services.statuses.forget_tasks(self.name, beyond=len(configs))
         self._start_tasks(wanted)
+
+    async def _published(self, configs: Sequence[Mapping[str, str | None]]) -> None:
+        """Make task configs the current ones, unless something else is wanted meanwhile."""
+        publishing = asyncio.ensure_future(self._services.publish_tasks(self.name, configs))
+        try:
+            while not publishing.done():
+                await asyncio.wait({publishing}, timeout=PUBLISH_LOOK_SECONDS)
+                if not publishing.done() and self._is_superseded():
+                    self._regenerate = True
+                    raise Superseded
+        finally:
+            publishing.cancel()
+        publishing.result()
 
     def _start_tasks(self, wanted: Wanted, only: Collection[int] | None = None) -> None:
         self.tasks.start(wanted.config, wanted.target is TargetState.PAUSED, only)

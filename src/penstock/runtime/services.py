@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import penstock
@@ -17,6 +17,7 @@ from .calls import CallTimedOut, UserCode
 from .cleanups import Cleanups
 from .connector_config import ConnectorConfig, consumer_group, parse_connector_config
 from .hooks import Hooks
+from .ownership import Ownership
 from .plugins import PluginEntry, Plugins, UnknownPlugin
 from .providers import worker_references
 from .pump import PumpServices
@@ -26,6 +27,8 @@ from .worker_config import WorkerConfig
 
 T = TypeVar("T")
 Raw = Mapping[str, str | None]
+PublishTasks = Callable[[str, Sequence[Raw]], Awaitable[None]]
+"""Makes task configs of a connector the current ones; ends when they are."""
 
 
 class Services:
@@ -58,6 +61,8 @@ class Services:
         self.plugins = plugins
         self.calls = calls
         self.cluster_id = cluster_id
+        self.ownership = Ownership()
+        self.publish_tasks: PublishTasks = self._write_tasks
         self.commit = penstock.__version__
         self.call_seconds = config.connector_call_timeout_ms / 1000
         self.stop_seconds = config.task_shutdown_graceful_timeout_ms / 1000
@@ -119,6 +124,9 @@ class Services:
         connector: Connector = self.connector_plugin(config).load()()
         connector.configure(self.resolve(config))
         return connector
+
+    async def _write_tasks(self, name: str, configs: Sequence[Raw]) -> None:
+        await asyncio.wrap_future(self.configs.put_task_configs(name, configs))
 
     async def user_code(self, what: str, function: Callable[[], T]) -> T:
         """Call user code for a request; a call that hangs becomes ``TimedOut``."""

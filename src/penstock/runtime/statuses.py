@@ -11,6 +11,8 @@ from penstock.storage.status_store import StatusStore, TopicUse
 
 from .requests import ComponentStatus, ConnectorStatus, State, TaskId
 
+_SAFE = (State.UNASSIGNED, State.FAILED)
+
 
 class Statuses:
     """Puts the worker's name and plugin versions on every status, and reads them in the shapes of the API."""
@@ -27,14 +29,17 @@ class Statuses:
         self._version = version
         self._kind = kind
         self._used: set[tuple[str, str]] = set()
+        self.generation: Callable[[], int] = lambda: 0
 
     def connector(self, name: str, state: State, trace: str | None = None) -> Future[None]:
-        """Write a connector's state."""
-        return self._store.put_connector(name, self._status(name, state, trace))
+        """Write a connector's state; an end or a failure only if no newer owner has written one."""
+        write = self._store.put_connector_safe if state in _SAFE else self._store.put_connector
+        return write(name, self._status(name, state, trace))
 
     def task(self, task: TaskId, state: State, trace: str | None = None) -> Future[None]:
-        """Write a task's state."""
-        return self._store.put_task(task.connector, task.task, self._status(task.connector, state, trace))
+        """Write a task's state; an end or a failure only if no newer owner has written one."""
+        write = self._store.put_task_safe if state in _SAFE else self._store.put_task
+        return write(task.connector, task.task, self._status(task.connector, state, trace))
 
     def forget_task(self, task: TaskId) -> Future[None]:
         """The task is no more."""
@@ -81,6 +86,31 @@ class Statuses:
                 if status.state in (State.RUNNING, State.RESTARTING):
                     self.task(TaskId(name, number), State.UNASSIGNED)
 
+    def disown(self, alive: Collection[str]) -> None:
+        """What is shown as running on a worker that is not ``alive`` does not run."""
+        running = (State.RUNNING, State.PAUSED, State.RESTARTING)
+        for name in self._store.connectors():
+            connector = self._store.connector(name)
+            if connector is not None and connector.state in running and connector.worker_id not in alive:
+                self._store.put_connector(name, self._status(name, State.UNASSIGNED, None))
+            for number, status in self._store.tasks(name):
+                if status.state in running and status.worker_id not in alive:
+                    self._store.put_task(name, number, self._status(name, State.UNASSIGNED, None))
+
+    def shown(self) -> Mapping[str, Sequence[int]]:
+        """Every connector that has a status, with the tasks that have one."""
+        return {name: [number for number, _ in self._store.tasks(name)] for name in self._store.connectors()}
+
+    def forget_gone(self, shown: Mapping[str, Sequence[int]], task_counts: Mapping[str, int]) -> None:
+        """Of what was ``shown`` before the config topic was read to its end, forget what is not configured."""
+        for name, tasks in shown.items():
+            if name not in task_counts:
+                self.forget(name)
+                continue
+            for number in tasks:
+                if number >= task_counts[name]:
+                    self.forget_task(TaskId(name, number))
+
     def use_topic(self, task: TaskId, topic: str) -> None:
         """Remember that a connector uses a topic; only the first time costs anything."""
         if (task.connector, topic) not in self._used:
@@ -98,4 +128,4 @@ class Statuses:
         return self._store.reset_topics(name)
 
     def _status(self, name: str, state: State, trace: str | None) -> ComponentStatus:
-        return ComponentStatus(state, self._worker_id, trace, self._version(name))
+        return ComponentStatus(state, self._worker_id, trace, self._version(name), self.generation())

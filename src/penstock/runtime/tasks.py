@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterator, Mapping
 
+from penstock.storage.config_snapshot import ConfigSnapshot
+
 from .logging import connector_context
 from .pump import Pump
 from .requests import State, TaskId
@@ -84,6 +86,8 @@ class TaskSet:
         self._connector = connector
         self._services = services
         self._runners: dict[int, TaskRunner] = {}
+        self._made_from = -1
+        self._ending = 0
 
     def __iter__(self) -> Iterator[TaskRunner]:
         return iter(list(self._runners.values()))
@@ -97,8 +101,10 @@ class TaskSet:
 
     def start(self, config: Mapping[str, str | None], paused: bool, only: Collection[int] | None = None) -> None:
         """Start the configured tasks that do not run, or ``only`` some of them, for this connector configuration."""
-        configs = self._services.configs.snapshot().task_configs(self._connector)
-        for number in range(len(configs)):
+        snapshot = self._services.configs.snapshot()
+        configs = snapshot.task_configs(self._connector)
+        self._made_from = _commit_of(snapshot, self._connector)
+        for number in sorted(self._services.ownership.tasks(self._connector, snapshot)):
             if number not in self._runners and (only is None or number in only):
                 task = TaskId(self._connector, number)
                 builder = TaskBuilder(task, config, configs[number], len(configs), self._services)
@@ -107,8 +113,24 @@ class TaskSet:
     async def stop(self, numbers: Collection[int], state: State) -> None:
         """End tasks, side by side, and write their last state."""
         runners = [self._runners.pop(number) for number in numbers if number in self._runners]
-        if runners:
+        self._ending += len(runners)
+        try:
             await asyncio.gather(*(runner.stop(state) for runner in runners))
+        finally:
+            self._ending -= len(runners)
+
+    def leaving(self) -> list[int]:
+        """The tasks that run but belong elsewhere now, or were made from other task configs than the current ones."""
+        snapshot = self._services.configs.snapshot()
+        if self._runners and _commit_of(snapshot, self._connector) != self._made_from:
+            return list(self._runners)
+        mine = self._services.ownership.tasks(self._connector, snapshot)
+        return [number for number in self._runners if number not in mine]
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether some task was told to stop and has not yet."""
+        return self._ending > 0
 
     def pause(self) -> None:
         for runner in self:
@@ -117,3 +139,8 @@ class TaskSet:
     def resume(self) -> None:
         for runner in self:
             runner.resume()
+
+
+def _commit_of(snapshot: ConfigSnapshot, connector: str) -> int:
+    entry = snapshot.entries.get(connector)
+    return -1 if entry is None else entry.committed_at

@@ -26,7 +26,8 @@ class Worker:
         """The connector was created, changed or removed: bring it to what the stores say."""
         keeper = self._keepers.get(name)
         if keeper is None:
-            if self._services.configs.snapshot().connector_config(name) is None:
+            known = self._services.configs.snapshot().connector_config(name) is not None
+            if not known or not self._services.ownership.has_part(name):
                 return
             keeper = self._keepers[name] = ConnectorKeeper(name, self._services)
         keeper.poke()
@@ -34,7 +35,9 @@ class Worker:
     def reconfigure(self, name: str) -> None:
         """The configuration of a connector was written, be it the same as before."""
         self.keep(name)
-        self._keepers[name].reconfigure()
+        keeper = self._keepers.get(name)
+        if keeper is not None:
+            keeper.reconfigure()
 
     def remove(self, name: str) -> None:
         """The connector was deleted."""
@@ -46,6 +49,16 @@ class Worker:
         """A removed connector has come to its end."""
         if self._services.configs.snapshot().connector_config(name) is None:
             self._keepers.pop(name, None)
+
+    def keep_all(self) -> None:
+        """What belongs here may have changed for every connector."""
+        for name in {*self._services.configs.snapshot().connectors(), *self._keepers}:
+            self.keep(name)
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether something still runs that belongs to another worker now."""
+        return any(keeper.is_leaving for keeper in self._keepers.values())
 
     def restart(self, name: str, connector: bool, tasks: Sequence[int]) -> asyncio.Future[None]:
         """Restart parts of a connector; the future ends when it was tried."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..api.config import ConfigDef
 from ..api.errors import ConfigError
 from .listeners import Listener, advertised, parse_listener
 from .plugins import Plugins
@@ -36,11 +37,15 @@ class WorkerConfig:
 
     @classmethod
     def load(
-        cls, path: str | Path, defaults: Mapping[str, str] | None = None, overrides: Mapping[str, str] | None = None
+        cls,
+        path: str | Path,
+        defaults: Mapping[str, str] | None = None,
+        overrides: Mapping[str, str] | None = None,
+        more_keys: ConfigDef | None = None,
     ) -> WorkerConfig:
         """Read a worker file, which wins over ``defaults``; ``overrides`` win over it.
 
-        Raises :class:`WorkerConfigError`.
+        ``more_keys`` have a meaning besides the usual ones. Raises :class:`WorkerConfigError`.
         """
         try:
             found = parse_properties(read_text(path))
@@ -51,27 +56,32 @@ class WorkerConfig:
         except PropertiesError as error:
             raise WorkerConfigError(f"{path}, {error}") from error
         lines = {item.key: item.line for item in found}
-        config = cls.from_properties({**(defaults or {}), **as_dict(found), **(overrides or {})}, str(path), lines)
+        given = {**(defaults or {}), **as_dict(found), **(overrides or {})}
+        config = cls.from_properties(given, str(path), lines, more_keys)
         return cls(config.properties, config.values, _repeated(found, str(path)) + config.warnings)
 
     @classmethod
     def from_properties(
-        cls, properties: Mapping[str, str], source: str = "worker configuration", lines: Mapping[str, int] | None = None
+        cls,
+        properties: Mapping[str, str],
+        source: str = "worker configuration",
+        lines: Mapping[str, int] | None = None,
+        more_keys: ConfigDef | None = None,
     ) -> WorkerConfig:
         """Check settings; ``source`` and ``lines`` say in errors and warnings where a key stands."""
         places = {key: f"{source}, line {line}" for key, line in (lines or {}).items()}
         properties = _with_converters(_resolved(properties, source))
-        checked = WORKER_KEYS.validate(properties)
+        known = WORKER_KEYS if more_keys is None else WORKER_KEYS + more_keys
+        checked = known.validate(properties)
         problems = [
-            f"{places.get(name, source)}: {found.errors[0]}{_way_out(name)}"
+            f"{places.get(name, source)}: {found.errors[0]}{_way_out(known, name)}"
             for name, found in checked.items()
             if found.errors
         ]
         if problems:
             raise WorkerConfigError("\n".join(problems))
-        warnings = tuple(
-            f"{places.get(key, source)}: {warning}" for key in properties if (warning := _warning(key)) is not None
-        )
+        warned = {key: _warning(known, key) for key in properties}
+        warnings = tuple(f"{places.get(key, source)}: {text}" for key, text in warned.items() if text is not None)
         return cls(properties, {name: found.value for name, found in checked.items()}, warnings)
 
     def subset(self, prefix: str) -> dict[str, str]:
@@ -188,21 +198,22 @@ def _repeated(properties: list[Property], source: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _way_out(name: str) -> str:
-    key = WORKER_KEYS.by_name.get(name)
+def _way_out(known: ConfigDef, name: str) -> str:
+    key = known.by_name.get(name)
     if key is None:
         return ""
-    default = "" if key.default_text is None else f" Leave the key out for the default, {key.default_text or 'empty'}."
+    no_default = key.required or key.default_text is None
+    default = "" if no_default else f" Leave the key out for the default, {key.default_text or 'empty'}."
     return f"\n  {name}: {key.doc}{default}"
 
 
-def _warning(key: str) -> str | None:
-    if key in WORKER_KEYS or key in NOT_USED_QUIETLY:
+def _warning(known: ConfigDef, key: str) -> str | None:
+    if key in known or key in NOT_USED_QUIETLY:
         return None
     if key in NOT_USED:
         return f"'{key}' is not used: {NOT_USED[key]}."
     if key.startswith(OPEN_PREFIXES):
         return None
-    near = difflib.get_close_matches(key, list(WORKER_KEYS.by_name), n=1, cutoff=0.8)
+    near = difflib.get_close_matches(key, list(known.by_name), n=1, cutoff=0.8)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return f"'{key}' is not a known worker key and is ignored.{hint}"

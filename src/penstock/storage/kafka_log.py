@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,7 +25,7 @@ logger = logging.getLogger(__name__)
 WRITE_SECONDS = 30.0
 """How long a write is tried before it counts as failed, as in Kafka Connect."""
 START_SECONDS = 120.0
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.1
 AT_ONCE = 1000
 
 Offsets = dict[int, int]
@@ -39,7 +42,7 @@ class KafkaLogs:
     """
 
     def __init__(self, settings: Mapping[str, Any], name: str) -> None:
-        common = {**settings, "client.id": name}
+        common = {"log_level": 2, **settings, "client.id": name}
         reading = {
             "group.id": name,
             "enable.auto.commit": False,
@@ -60,6 +63,8 @@ class KafkaLogs:
         self._consumer = Consumer({**common, **reading})
         self._producer = Producer({**common, **writing})
         self._logs: dict[str, KafkaLog] = {}
+        self._fresh: deque[tuple[KafkaLog, int]] = deque()
+        self._followed: list[tuple[KafkaLog, int]] = []
         self._stopping = False
         self._threads = [
             threading.Thread(target=self._tail, name="internal-topics", daemon=True),
@@ -80,11 +85,10 @@ class KafkaLogs:
 
     def follow(self, log: KafkaLog, partitions: int) -> None:
         """Read a topic from its beginning and go on for ever."""
+        self._fresh.append((log, partitions))
         if not self._threads[0].is_alive():
             for thread in self._threads:
                 thread.start()
-        first = [TopicPartition(log.topic.name, number, 0) for number in range(partitions)]
-        self._consumer.incremental_assign(first)
 
     def send(self, topic: str, record: LogRecord, done: Any) -> None:
         """Hand a record to the producer; ``done(error, message)`` is called on the writer's thread."""
@@ -140,11 +144,20 @@ class KafkaLogs:
     def _tail(self) -> None:
         while not self._stopping:
             try:
+                if self._fresh:
+                    self._assign()
                 first = self._consumer.poll(POLL_SECONDS)
                 if first is not None:
                     self._deal_out([first, *self._consumer.consume(AT_ONCE, 0)])
             except Exception:
                 logger.exception("Reading the internal topics failed and goes on")
+
+    def _assign(self) -> None:
+        """Read fresh logs, too. Only ever called on the reading thread: the client cannot do it beside a poll."""
+        while self._fresh:
+            log, partitions = self._fresh.popleft()
+            self._followed += [(log, number) for number in range(partitions)]
+        self._consumer.assign([TopicPartition(log.topic.name, n, log.position(n)) for log, n in self._followed])
 
     def _deal_out(self, messages: Sequence[Message]) -> None:
         by_topic: dict[str, list[Message]] = {}
@@ -183,14 +196,18 @@ class KafkaLog(Log):
         self._partitions = ensure_topic(self._logs.admin, self.topic)
         self._listener = listener
         self._logs.follow(self, self._partitions)
-        try:
-            self.read_to_end().result(START_SECONDS)
-        except TimeoutError:
-            raise StorageError(
-                f"Topic '{self.topic.name}' ({self.topic.key}) could not be read to its end within "
-                f"{START_SECONDS:g} s. Is every partition online?"
-            ) from None
-        return self._positions.get(0, 0)
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.read_to_end().result(max(1.0, until - time.monotonic()))
+                return self.position(0)
+            except (KafkaLogUnavailable, FutureTimeoutError) as error:
+                if time.monotonic() > until:
+                    raise StorageError(
+                        f"Topic '{self.topic.name}' ({self.topic.key}) could not be read to its end within "
+                        f"{START_SECONDS:g} s. Is every partition online? {error}"
+                    ) from error
+                time.sleep(POLL_SECONDS)
 
     def append(self, records: Sequence[LogRecord]) -> Future[None]:
         seen: Future[None] = Future()
@@ -260,6 +277,11 @@ class KafkaLog(Log):
             except Exception:
                 logger.exception("A listener failed on records of %s", self.topic.name)
         self._move(passed)
+
+    def position(self, partition: int) -> int:
+        """The next offset to be read."""
+        with self._lock:
+            return self._positions.get(partition, 0)
 
     def _await(self, wait: _Wait) -> None:
         with self._lock:

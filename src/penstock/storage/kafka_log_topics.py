@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from .errors import StorageError
 logger = logging.getLogger(__name__)
 
 SECONDS = 60.0
+LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def ensure_topic(admin: AdminClient, topic: InternalTopic) -> int:
                     "topics is disabled. Either enable automatic creation or create the topics manually."
                 )
             _create(admin, topic)
-            found = _partitions(admin, topic) or topic.partitions
+            found = _wait_for(admin, topic)
         _check_policy(admin, topic)
     except KafkaException as error:
         raise WrongTopic(f"Topic '{topic.name}' ({topic.key}) could not be looked at: {_text(error)}") from error
@@ -67,6 +69,18 @@ def _partitions(admin: AdminClient, topic: InternalTopic) -> int | None:
     """Asked without naming the topic: naming it would let some brokers make it, uncompacted."""
     known = admin.list_topics(timeout=SECONDS).topics.get(topic.name)
     return None if known is None or known.error is not None else len(known.partitions)
+
+
+def _wait_for(admin: AdminClient, topic: InternalTopic) -> int:
+    """A new topic takes a moment until every broker knows it."""
+    until = time.monotonic() + SECONDS
+    while True:
+        found = _partitions(admin, topic)
+        if found:
+            return found
+        if time.monotonic() > until:
+            raise WrongTopic(f"Topic '{topic.name}' ({topic.key}) was created, but the brokers do not show it")
+        time.sleep(LOOK_SECONDS)
 
 
 def _create(admin: AdminClient, topic: InternalTopic) -> None:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+from penstock.runtime.connector_changes import Effects
 from penstock.runtime.requests import RequestError
-from penstock.runtime.worker import Worker
 from penstock.storage.faults import reach
 
 from .actions import Action, DeleteConnector, Tools
@@ -29,7 +29,7 @@ class ApplyFailed(RequestError):
 class Applier:
     """Runs on the runtime's loop. Callers hold the locks of all connectors that the actions touch."""
 
-    def __init__(self, tools: Tools, worker: Worker) -> None:
+    def __init__(self, tools: Tools, worker: Effects) -> None:
         self._tools = tools
         self._worker = worker
         self._releasing: set[asyncio.Task[None]] = set()

@@ -9,10 +9,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from penstock.runtime.connector_changes import Effects
 from penstock.runtime.pipeline_files import PipelineFiles, load_pipeline_files
 from penstock.runtime.requests import BadRequest, Conflict, OffsetEntry
 from penstock.runtime.services import Services
-from penstock.runtime.worker import Worker
 
 from .actions import Action, DeleteConnector, Tools
 from .applying import Applier, ApplyFailed
@@ -46,7 +46,7 @@ class Provisioner:
     def __init__(
         self,
         services: Services,
-        worker: Worker,
+        worker: Effects,
         lock: Callable[[str], asyncio.Lock],
         write_offsets: Callable[[str, Mapping[str, str | None], Sequence[OffsetEntry]], Awaitable[bool]],
     ) -> None:

@@ -1,0 +1,122 @@
+"""Requests that another worker of the cluster answers: asked in the caller's place, the answer handed on."""
+
+from __future__ import annotations
+
+import json
+import logging
+import ssl
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+
+from penstock.runtime.forwarding import TOO_MANY_HOPS, AskAnotherWorker
+from penstock.runtime.herder import Herder
+from penstock.runtime.requests import Conflict, NotFound, RequestError
+
+from .answers import Answer
+from .request import Request
+from .routing import Route
+from .settings import RestSettings
+from .tls import TlsSettings
+from .waiting import REQUEST_SECONDS, answer_of
+
+log = logging.getLogger(__name__)
+
+HANDED_ON = (b"authorization", b"x-connect-authorization", b"x-connect-request-signature-algorithm")
+CATCH_UP_SECONDS = 10.0
+
+
+class Forwarder:
+    """One HTTP client for all other workers. Lives on the REST server's loop."""
+
+    def __init__(self, settings: RestSettings) -> None:
+        self._tls = settings.main.tls
+        self._http: httpx.AsyncClient | None = None
+
+    async def ask(self, url: str, scope: Mapping[str, Any], request: Request, body: bytes) -> Answer:
+        """The answer of the worker at ``url``. ``Conflict`` when the request has come too far already."""
+        hops = request.first("forward")
+        if hops is not None and hops.lower() != "true":
+            raise Conflict(TOO_MANY_HOPS)
+        if self._http is None:
+            self._http = httpx.AsyncClient(timeout=REQUEST_SECONDS, verify=client_context(self._tls))
+        query = {**request.query, "forward": ["false" if hops else "true"]}
+        target = f"{url.rstrip('/')}{scope['raw_path'].decode('ascii')}?{urlencode(query, doseq=True)}"
+        try:
+            answer = await self._http.request(scope["method"], target, content=body, headers=_headers(request))
+        except httpx.HTTPError as error:
+            raise RequestError(f"IO Error trying to forward REST request: {error!r}") from error
+        return Answer(answer.status_code, _body(answer), _location(answer, request))
+
+
+def client_context(tls: TlsSettings | None) -> ssl.SSLContext:
+    """How other workers with HTTPS are trusted: by the same certificates as clients of ours."""
+    context = ssl.create_default_context()
+    if tls is not None and tls.trust is not None:
+        context.load_verify_locations(cadata=tls.trust)
+        context.check_hostname = False
+    return context
+
+
+async def answer(
+    herder: Herder, forwarder: Forwarder, route: Route, request: Request, scope: Mapping[str, Any], body: bytes
+) -> Answer:
+    """Let the handler answer, or another worker. Nobody is told 'not found' before this worker has read all news."""
+    try:
+        return await _handled(herder, route, request)
+    except AskAnotherWorker as other:
+        answered = await forwarder.ask(other.url, scope, request, body)
+        if answered.status < 300:
+            await _catch_up(herder)
+        return answered
+    except NotFound:
+        if scope["method"] != "GET" or not await _catch_up(herder):
+            raise
+        return await _handled(herder, route, request)
+
+
+async def _handled(herder: Herder, route: Route, request: Request) -> Answer:
+    answer = route.handler(herder, request)
+    return answer if isinstance(answer, Answer) else await answer
+
+
+async def _catch_up(herder: Herder) -> bool:
+    reading = herder.catch_up()
+    if reading is None:
+        return False
+    try:
+        await answer_of(reading, CATCH_UP_SECONDS)
+    except Exception as error:
+        log.debug("The config topic could not be read to its end: %s", error)
+        return False
+    return True
+
+
+def _headers(request: Request) -> dict[str, str]:
+    handed_on = {name: request.header(name) for name in HANDED_ON}
+    headers = {name.decode(): value.decode("latin-1") for name, value in handed_on.items() if value is not None}
+    return {**headers, "Accept": "application/json", "Content-Type": "application/json", "User-Agent": "penstock"}
+
+
+def _body(answer: httpx.Response) -> bytes:
+    """What another worker said; a failure that is not in the API's shape is put into it."""
+    if answer.status_code < 400 or not answer.content:
+        return answer.content
+    try:
+        json.loads(answer.content)
+        return answer.content
+    except ValueError:
+        raise RequestError(
+            f"Unexpected status code when handling forwarded request: {answer.status_code}"
+        ) from None
+
+
+def _location(answer: httpx.Response, request: Request) -> Sequence[tuple[bytes, bytes]]:
+    """The caller keeps to the worker he asked."""
+    location, host = answer.headers.get("location"), request.header(b"host")
+    if location is None:
+        return ()
+    path = urlsplit(location).path.encode()
+    return [(b"location", path if host is None else request.scheme.encode() + b"://" + host + path)]

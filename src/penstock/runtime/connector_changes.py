@@ -1,0 +1,221 @@
+"""Creating, changing, stopping and deleting connectors, and changing their offsets: checks and writes, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from . import offsets as offset_rules
+from .offset_changes import OffsetChanges
+from .requests import (
+    Conflict,
+    ConnectorInfo,
+    CreateRequest,
+    NotFound,
+    OffsetEntry,
+    RestartRequest,
+    State,
+    TargetState,
+    TaskId,
+)
+from .restart import RestartPlan, plan_restart
+from .services import Services
+
+T = TypeVar("T")
+Raw = Mapping[str, str | None]
+
+
+class Effects(Protocol):
+    """Brings what runs to what the stores say."""
+
+    def keep(self, name: str) -> None:
+        """The connector was created or changed."""
+
+    def reconfigure(self, name: str) -> None:
+        """Its configuration was written, be it the same as before."""
+
+    def remove(self, name: str) -> None:
+        """It was deleted."""
+
+    async def settled(self, name: str) -> None:
+        """Wait until the connector is what the stores say."""
+
+
+class ConnectorChanges:
+    """Changes to one connector happen strictly one after the other. Runs on the runtime's loop.
+
+    In a cluster only the leader makes them, but for pausing and resuming.
+    """
+
+    def __init__(self, services: Services, effects: Effects, offsets: OffsetChanges) -> None:
+        self._services = services
+        self._effects = effects
+        self._offsets = offsets
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, name: str) -> asyncio.Lock:
+        """Nobody else changes the connector while it is held."""
+        lock = self._locks.get(name)
+        if lock is None:
+            lock = self._locks[name] = asyncio.Lock()
+        return lock
+
+    def info(self, name: str) -> ConnectorInfo:
+        """Raises ``NotFound``."""
+        snapshot = self._services.configs.snapshot()
+        config = self.found(name)
+        tasks = [TaskId(name, number) for number in range(len(snapshot.task_configs(name)))]
+        return ConnectorInfo(name, config, tasks, self._services.connector_type(config))
+
+    def found(self, name: str) -> Raw:
+        """The configuration of a connector. Raises ``NotFound``."""
+        return self.require(name, f"Connector {name} not found")
+
+    def require(self, name: str, otherwise: str) -> Raw:
+        """The configuration of a connector; ``NotFound`` with a text when there is none."""
+        config = self._config(name)
+        if config is None:
+            raise NotFound(otherwise)
+        return config
+
+    async def create(self, request: CreateRequest) -> ConnectorInfo:
+        config = await self._validated(request.config)
+        changes = offset_rules.require_entries(request.offsets) if request.offsets is not None else None
+        async with self.lock(request.name):
+            if self._config(request.name) is not None:
+                raise Conflict(f"Connector {request.name} already exists")
+            before = await self._offsets.current(request.name, config) if changes is not None else []
+            if changes is not None:
+                await self._effects.settled(request.name)
+                await self._offsets.write(request.name, config, changes)
+            try:
+                await self._write_new(request.name, config, request.initial_state)
+            except Exception:
+                if changes is not None:
+                    await self._offsets.put_back(request.name, config, before)
+                raise
+            self._effects.keep(request.name)
+            return ConnectorInfo(request.name, config, [], self._services.connector_type(config))
+
+    async def put(self, name: str, config: Raw) -> tuple[bool, ConnectorInfo]:
+        validated = await self._validated(config)
+        async with self.lock(name):
+            created = self._config(name) is None
+            if created:
+                await self._write_new(name, validated, None)
+                self._effects.keep(name)
+            else:
+                await self._wait(self._services.configs.put_connector(name, validated, None))
+                self._effects.reconfigure(name)
+            return created, self.info(name)
+
+    async def _write_new(self, name: str, config: Raw, state: TargetState | None) -> None:
+        """A new connector has a status when its creation is answered; both are written in one go."""
+        written = self._services.configs.put_connector(name, config, state)
+        shown = self._services.statuses.connector(name, State.UNASSIGNED)
+        try:
+            await self._wait(written)
+        except Exception:
+            self._services.statuses.forget(name)
+            raise
+        await self._wait(shown)
+
+    async def patch(self, name: str, patch: Raw) -> ConnectorInfo:
+        """Merged and validated while nobody waits; done again when the configuration changed meanwhile."""
+        while True:
+            before = self.found(name)
+            merged = {**before, **patch}
+            validated = await self._validated({key: merged[key] for key in merged if patch.get(key, "") is not None})
+            async with self.lock(name):
+                if self._config(name) == before:
+                    await self._wait(self._services.configs.put_connector(name, validated, None))
+                    self._effects.reconfigure(name)
+                    return self.info(name)
+
+    async def delete(self, name: str, include_offsets: bool) -> None:
+        async with self.lock(name):
+            config = self.found(name)
+            if include_offsets:
+                await self._stop_and_forget_offsets(name, config)
+            cleanup = self._services.hooks.cleanup_for(name)
+            await self._wait(self._services.configs.remove_connector(name, cleanup))
+            self._effects.remove(name)
+            self._services.cleanups.look()
+
+    async def _stop_and_forget_offsets(self, name: str, config: Raw) -> None:
+        """Offsets can only go when nothing runs that would write them again. A refusal leaves all as it was."""
+        before = self._services.configs.snapshot().target_state(name)
+        await self._write_target(name, TargetState.STOPPED)
+        await self._effects.settled(name)
+        try:
+            await self._offsets.forget(name, config)
+        except Exception:
+            await self._write_target(name, before)
+            raise
+
+    async def set_target(self, name: str, state: TargetState) -> None:
+        async with self.lock(name):
+            self.require(name, f"Unknown connector {name}")
+            if self._services.configs.snapshot().target_state(name) is not state:
+                await self._write_target(name, state)
+
+    async def _write_target(self, name: str, state: TargetState) -> None:
+        configs = self._services.configs
+        stop = state is TargetState.STOPPED
+        await self._wait(configs.stop_connector(name) if stop else configs.put_target_state(name, state))
+        self._effects.keep(name)
+
+    async def plan_restart(self, request: RestartRequest) -> RestartPlan:
+        """Write a restart with flags down and show what it will do. Callers hold the connector's lock."""
+        name = request.connector
+        status = self._services.statuses.of(name)
+        if status is None:
+            raise NotFound(f"Status for connector {name} not found")
+        await self._wait(self._services.configs.put_restart(name, request.only_failed, request.include_tasks))
+        return plan_restart(request, status)
+
+    def require_task(self, name: str, task: int) -> None:
+        """Raises ``NotFound`` for a connector or task that is not there."""
+        self.require(name, f"Unknown connector: {name}")
+        if not 0 <= task < len(self._services.configs.snapshot().task_configs(name)):
+            raise NotFound(f"Unknown task: {name}-{task}")
+
+    async def read_offsets(self, name: str) -> Sequence[OffsetEntry]:
+        return await self._offsets.current(name, self.found(name))
+
+    async def alter_offsets(self, name: str, offsets: Sequence[OffsetEntry] | None) -> str:
+        entries = offset_rules.require_entries(offsets)
+        async with self.lock(name):
+            config = await self._stopped(name)
+            return offset_rules.done_message("altered", await self._offsets.write(name, config, entries))
+
+    async def reset_offsets(self, name: str) -> str:
+        async with self.lock(name):
+            config = await self._stopped(name)
+            return offset_rules.done_message("reset", await self._offsets.forget(name, config))
+
+    async def _stopped(self, name: str) -> Raw:
+        """The checks of KIP-875, in its order, and the end of whatever was still stopping."""
+        config = self.found(name)
+        snapshot = self._services.configs.snapshot()
+        offset_rules.require_stopped(name, snapshot.target_state(name), len(snapshot.task_configs(name)))
+        await self._effects.settled(name)
+        return config
+
+    async def give_up_cleanup(self, cleanup: str) -> None:
+        if await self._services.cleanups.give_up(cleanup) is None:
+            raise NotFound(f"Clean-up {cleanup} not found")
+
+    async def _validated(self, config: Raw) -> Raw:
+        """The config itself, if it is valid; ``BadRequest`` with every error otherwise."""
+        await self._services.user_code("validate()", lambda: self._services.check(config))
+        return config
+
+    def _config(self, name: str) -> Raw | None:
+        return self._services.configs.snapshot().connector_config(name)
+
+    async def _wait(self, future: Future[T]) -> T:
+        return await asyncio.wrap_future(future)

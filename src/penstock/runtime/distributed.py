@@ -1,0 +1,247 @@
+"""The herder of a worker in a cluster: the leader changes connectors, others pass requests on to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from .cluster_effects import ClusterEffects
+from .cluster_member import ClusterMember
+from .dead_letters import ReplayOutcome, ReplayRequest
+from .forwarding import AskAnotherWorker, InternalClient, elsewhere
+from .group_protocol import SESSIONED, Unit
+from .logging import Loggers, level_number
+from .pipeline_files import PipelineFiles
+from .provisioning.plan import Plan
+from .requests import (
+    BadRequest,
+    ConnectorInfo,
+    ConnectorStatus,
+    CreateRequest,
+    Health,
+    OffsetEntry,
+    RequestError,
+    RestartRequest,
+    TargetState,
+)
+from .services import Services
+from .session_keys import SigningSettings, verify
+from .shared_herder import SharedHerder
+from .standalone import READY, STARTING
+from .worker import Worker
+from .zombie_fencing import ZombieFencing
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Raw = Mapping[str, str | None]
+
+UNHEALTHY = "Worker was unable to handle this request and may be unable to handle other requests."
+READ_SECONDS = 10.0
+FIRST_RETRY_SECONDS = 0.25
+LONGEST_RETRY_SECONDS = 60.0
+
+
+class DistributedHerder(SharedHerder):
+    """Reads are answered by any worker, changes by the leader, plain restarts by the owner of what is restarted.
+
+    A request for another worker fails with :class:`~.forwarding.AskAnotherWorker`.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        services: Services,
+        worker: Worker,
+        loggers: Loggers,
+        member: ClusterMember,
+        effects: ClusterEffects,
+        fencing: ZombieFencing,
+        internal: InternalClient,
+        signing: SigningSettings,
+        read_to_end: Callable[[], Future[None]],
+    ) -> None:
+        super().__init__(loop, services, worker, loggers, effects)
+        self._worker = worker
+        self._member = member
+        self._fencing = fencing
+        self._internal = internal
+        self._signing = signing
+        self._read_to_end = read_to_end
+
+    def create_connector(self, request: CreateRequest) -> Future[ConnectorInfo]:
+        return self._lead(lambda: self.changes.create(request))
+
+    def put_config(self, name: str, config: Raw) -> Future[tuple[bool, ConnectorInfo]]:
+        return self._lead(lambda: self.changes.put(name, config))
+
+    def patch_config(self, name: str, patch: Raw) -> Future[ConnectorInfo]:
+        return self._lead(lambda: self.changes.patch(name, patch))
+
+    def delete_connector(self, name: str, include_offsets: bool = False) -> Future[None]:
+        return self._lead(lambda: self.changes.delete(name, include_offsets))
+
+    def set_target_state(self, name: str, state: TargetState) -> Future[None]:
+        if state is TargetState.STOPPED:
+            return self._lead(lambda: self.changes.set_target(name, state))
+        return self.submit(lambda: self._pause_or_resume(name, state))
+
+    def restart_connector(self, request: RestartRequest) -> Future[ConnectorStatus | None]:
+        if request.only_failed or request.include_tasks:
+            return self._lead(lambda: self._restart_as_planned(request))
+        return self.submit(lambda: self._restart(Unit(request.connector)))
+
+    def restart_task(self, name: str, task: int) -> Future[None]:
+        return self.submit(lambda: self._restart_task(name, task))
+
+    def alter_offsets(self, name: str, offsets: Sequence[OffsetEntry] | None) -> Future[str]:
+        return self._lead(lambda: self.changes.alter_offsets(name, offsets))
+
+    def reset_offsets(self, name: str) -> Future[str]:
+        return self._lead(lambda: self.changes.reset_offsets(name))
+
+    def give_up_cleanup(self, cleanup: str) -> Future[None]:
+        return self._lead(lambda: self.changes.give_up_cleanup(cleanup))
+
+    def plan_pipelines(self, files: PipelineFiles, adopt: bool = False) -> Future[Plan]:
+        return self._lead(lambda: self.provisioner.plan(files.desired(), adopt))
+
+    def apply_pipelines(self, files: PipelineFiles, plan: str | None = None, adopt: bool = False) -> Future[Plan]:
+        return self._lead(lambda: self.provisioner.apply(files.desired(), plan, adopt))
+
+    def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
+        return self.submit(lambda: self._replay(name, request))
+
+    def set_logger(self, namespace: str, level: str, cluster: bool) -> Sequence[str]:
+        if not cluster:
+            return self.local_loggers.set(namespace, level)
+        level_number(level)
+        self.services.configs.put_logger_level(namespace, level.upper())
+        return []
+
+    def health(self) -> Future[Health]:
+        return self.submit(self._health)
+
+    def catch_up(self) -> Future[None]:
+        return self._read_to_end()
+
+    def take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        return self.submit(lambda: self._take_task_configs(name, body, headers))
+
+    def fence_zombies(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
+        return self.submit(lambda: self._fence_for_others(name, body, headers))
+
+    async def publish_tasks(self, name: str, configs: Sequence[Raw]) -> None:
+        """What a keeper calls: write task configs, or let the leader do it. Tried until it is done."""
+        wait = FIRST_RETRY_SECONDS
+        while True:
+            try:
+                if self._member.is_leader:
+                    await self._write_tasks(name, configs)
+                else:
+                    await self._internal.put_tasks(self._leader(), name, configs)
+                await self._caught_up()
+                return
+            except Exception as error:
+                log.warning("Task configs of %s could not be published; next try in %g s: %s", name, wait, error)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_RETRY_SECONDS)
+
+    async def fence(self, name: str) -> None:
+        """What a source task calls before it starts with exactly-once support."""
+        if self._member.is_leader:
+            await self._fencing.run(name)
+        else:
+            await self._internal.fence(self._leader(), name)
+        await self._caught_up()
+
+    async def _pause_or_resume(self, name: str, state: TargetState) -> None:
+        if name not in self.services.configs.snapshot():
+            await self._caught_up()
+        await self.changes.set_target(name, state)
+
+    async def _restart_as_planned(self, request: RestartRequest) -> ConnectorStatus | None:
+        async with self.changes.lock(request.connector):
+            self.changes.require(request.connector, f"Unknown connector: {request.connector}")
+            return (await self.changes.plan_restart(request)).status
+
+    async def _restart_task(self, name: str, task: int) -> None:
+        self.changes.require_task(name, task)
+        await self._restart(Unit(name, task))
+
+    async def _restart(self, unit: Unit) -> None:
+        name = unit.connector
+        self.changes.require(name, f"Unknown connector: {name}")
+        if not self._runs_here(unit):
+            raise self._owner(unit)
+        await self._worker.restart(name, unit.is_connector, () if unit.is_connector else (unit.task,))
+
+    async def _replay(self, name: str, request: ReplayRequest) -> ReplayOutcome:
+        config = self.changes.found(name)
+        if not self._worker.pumps(name):
+            raise self._owner(Unit(name, 0))
+        return await self.desk.replay(config, request)
+
+    def _runs_here(self, unit: Unit) -> bool:
+        ownership = self.services.ownership
+        if unit.is_connector:
+            return ownership.connector(unit.connector)
+        return unit.task in ownership.tasks(unit.connector, self.services.configs.snapshot())
+
+    def _owner(self, unit: Unit) -> RequestError:
+        """Where to ask for something that does not run here: the leader knows."""
+        if self._member.is_leader:
+            return elsewhere(self._member.rounds.owner_url(unit))
+        return elsewhere(self._member.leader_url)
+
+    async def _write_tasks(self, name: str, configs: Sequence[Raw]) -> None:
+        async with self.changes.lock(name):
+            self.changes.found(name)
+            if configs and self.services.configs.snapshot().target_state(name) is TargetState.STOPPED:
+                raise BadRequest(f"Cannot submit non-empty set of task configs for stopped connector {name}")
+            await asyncio.wrap_future(self.services.configs.put_task_configs(name, configs))
+
+    async def _take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> None:
+        self._check_signature(body, headers)
+        try:
+            configs = [dict(config) for config in json.loads(body)]
+        except (ValueError, TypeError) as error:
+            raise BadRequest(f"A list of task configurations is expected: {error}") from error
+        await self._as_leader(lambda: self._write_tasks(name, configs))
+
+    async def _fence_for_others(self, name: str, body: bytes, headers: Mapping[str, str]) -> None:
+        self._check_signature(body, headers)
+        await self._as_leader(lambda: self._fencing.run(name))
+
+    def _check_signature(self, body: bytes, headers: Mapping[str, str]) -> None:
+        joined = self._member.joined_as
+        if joined is None or joined.version >= SESSIONED:
+            verify(body, headers, self.services.configs.snapshot().session_key, self._signing)
+
+    async def _health(self) -> Health:
+        if self._member.is_member:
+            return Health("healthy", READY)
+        return Health("unhealthy", UNHEALTHY, 500) if self.ready else Health("starting", STARTING, 503)
+
+    def _lead(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        return self.submit(lambda: self._as_leader(work))
+
+    async def _as_leader(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do it if this worker is the leader; otherwise the leader has to be asked."""
+        if not self._member.is_leader:
+            raise elsewhere(self._member.leader_url)
+        await self._caught_up()
+        return await work()
+
+    async def _caught_up(self) -> None:
+        await asyncio.wait_for(asyncio.wrap_future(self._read_to_end()), READ_SECONDS)
+
+    def _leader(self) -> str:
+        error = elsewhere(self._member.leader_url)
+        if not isinstance(error, AskAnotherWorker):
+            raise error
+        return error.url

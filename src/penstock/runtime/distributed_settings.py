@@ -1,0 +1,120 @@
+"""What a worker file says of the cluster, in the words of the parts that need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.api.errors import ConfigError
+from penstock.storage.kafka_log_topics import InternalTopic
+from penstock.topics.kafka.java_keys import translate
+
+from .distributed_keys import DISTRIBUTED_KEYS
+from .membership import GroupSettings
+from .session_keys import SigningSettings
+from .worker_config import WorkerConfig, WorkerConfigError
+
+_PURPOSES = {
+    "config": "connector configurations",
+    "offset": "source connector offsets",
+    "status": "connector and task statuses",
+}
+_CLIENT = ("security.", "sasl.", "ssl.", "client.dns.lookup", "connections.max.idle.ms", "metadata.max.age.ms")
+
+
+def load_distributed(path: Path) -> WorkerConfig:
+    """A worker file for a cluster. Raises ``WorkerConfigError``."""
+    config = WorkerConfig.load(path, more_keys=DISTRIBUTED_KEYS)
+    if not config.properties.get("bootstrap.servers"):
+        raise WorkerConfigError(
+            f"{path}: bootstrap.servers is missing. Workers of a cluster meet in Kafka: name its brokers (host:port, "
+            "comma separated). For a worker without Kafka use: penstock standalone"
+        )
+    signing = signing_settings(config)
+    if signing.signature_algorithm not in signing.verification_algorithms:
+        raise WorkerConfigError(
+            f"{path}: inter.worker.signature.algorithm={signing.signature_algorithm} is not among "
+            f"inter.worker.verification.algorithms={','.join(signing.verification_algorithms)}: workers would refuse "
+            "each other's requests"
+        )
+    if config.values["heartbeat.interval.ms"] >= config.values["session.timeout.ms"]:
+        raise WorkerConfigError(
+            f"{path}: heartbeat.interval.ms={config.values['heartbeat.interval.ms']} must be less than "
+            f"session.timeout.ms={config.values['session.timeout.ms']}"
+        )
+    return config
+
+
+def internal_topic(config: WorkerConfig, kind: str) -> InternalTopic:
+    """``kind`` is ``config``, ``offset`` or ``status``."""
+    prefix = f"{kind}.storage."
+    own = ("topic", "replication.factor", "partitions")
+    return InternalTopic(
+        name=config.values[f"{prefix}topic"],
+        key=f"{prefix}topic",
+        purpose=_PURPOSES[kind],
+        partitions=1 if kind == "config" else config.values[f"{prefix}partitions"],
+        replication=config.values[f"{prefix}replication.factor"],
+        settings={key: value for key, value in config.subset(prefix).items() if key not in own},
+        single=kind == "config",
+        create=config.values["internal.topics.automatic.creation.enable"],
+    )
+
+
+def signing_settings(config: WorkerConfig) -> SigningSettings:
+    """``inter.worker.*``."""
+    values = config.values
+    return SigningSettings(
+        key_algorithm=values["inter.worker.key.generation.algorithm"],
+        key_size=values["inter.worker.key.size"],
+        key_ttl_ms=values["inter.worker.key.ttl.ms"],
+        signature_algorithm=values["inter.worker.signature.algorithm"],
+        verification_algorithms=tuple(values["inter.worker.verification.algorithms"]),
+    )
+
+
+def client_settings(config: WorkerConfig) -> dict[str, str]:
+    """How the worker's own clients reach Kafka, in librdkafka's words. Raises ``WorkerConfigError``."""
+    wanted = {key: value for key, value in config.properties.items() if key.startswith(_CLIENT)}
+    try:
+        return translate("admin", {**wanted, "bootstrap.servers": config.properties["bootstrap.servers"]})
+    except ConfigError as error:
+        raise WorkerConfigError(str(error)) from error
+
+
+def group_settings(config: WorkerConfig) -> GroupSettings:
+    """The worker's place in the group."""
+    values = config.values
+    servers = [entry.strip() for entry in config.properties["bootstrap.servers"].split(",")]
+    return GroupSettings(
+        group=values["group.id"],
+        url=f"{config.advertised.protocol}://{config.worker_id}/",
+        bootstrap=servers,
+        session_ms=values["session.timeout.ms"],
+        heartbeat_ms=values["heartbeat.interval.ms"],
+        rebalance_ms=values["rebalance.timeout.ms"],
+        protocol=values["connect.protocol"].lower(),
+        client=_python_client(client_settings(config)),
+    )
+
+
+def _python_client(settings: Mapping[str, str]) -> dict[str, Any]:
+    """kafka-python's words for the security settings of librdkafka."""
+    names = {
+        "security.protocol": "security_protocol",
+        "sasl.mechanisms": "sasl_mechanism",
+        "sasl.username": "sasl_plain_username",
+        "sasl.password": "sasl_plain_password",
+        "sasl.kerberos.service.name": "sasl_kerberos_service_name",
+        "ssl.ca.location": "ssl_cafile",
+        "ssl.certificate.location": "ssl_certfile",
+        "ssl.key.location": "ssl_keyfile",
+        "ssl.key.password": "ssl_password",
+    }
+    found: dict[str, Any] = {names[key]: value for key, value in settings.items() if key in names}
+    if "security_protocol" in found:
+        found["security_protocol"] = found["security_protocol"].upper()
+    if settings.get("ssl.endpoint.identification.algorithm") == "none":
+        found["ssl_check_hostname"] = False
+    return found
