@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from penstock.spark.dispatcher import Dispatcher
 from penstock.spark.session import SparkEngine, SparkStartError, start_spark, start_spark_in_background
 from penstock.storage.config_store import HISTORY, ConfigStore
-from penstock.storage.offset_store import OffsetStore
 from penstock.storage.sqlite import Database
 from penstock.storage.sqlite_log import SqliteLog
 from penstock.storage.status_store import StatusStore
@@ -31,7 +30,7 @@ from .pump import PumpServices
 from .services import Services
 from .standalone import StandaloneHerder
 from .statuses import Statuses
-from .topic_homes import open_home
+from .topic_homes import open_home, open_offsets
 from .worker import Worker
 from .worker_config import WorkerConfig
 
@@ -77,7 +76,8 @@ class StandaloneWorker:
         """
         config = self._config
         self._database = database = Database(config.data_dir / "penstock.db")
-        configs, statuses, offsets = _stores(database)
+        configs, statuses = _stores(database)
+        offsets = open_offsets(config, database)
         self._topics = topics = open_home(config, database, offsets)
         self.spark_ready = start_spark_in_background(config.properties, config.data_dir)
         self._dispatcher = Dispatcher(self.spark_ready, self._start_spark_again)
@@ -202,13 +202,12 @@ class StandaloneWorker:
             self._loop.call_soon_threadsafe(function, *arguments)
 
 
-def _stores(database: Database) -> tuple[ConfigStore, StatusStore, OffsetStore]:
+def _stores(database: Database) -> tuple[ConfigStore, StatusStore]:
     configs = ConfigStore(SqliteLog(database, "configs", HISTORY))
     statuses = StatusStore(SqliteLog(database, "statuses"))
-    offsets = OffsetStore(SqliteLog(database, "offsets"))
-    for store in (configs, statuses, offsets):
+    for store in (configs, statuses):
         store.start()
-    return configs, statuses, offsets
+    return configs, statuses
 
 
 def _cluster_id(database: Database) -> str:

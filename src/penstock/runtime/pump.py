@@ -15,7 +15,7 @@ from penstock.api.errors import PluginError, RetriableError
 from penstock.api.task import Task
 from penstock.spark.letters import Letter
 from penstock.spark.remote_logging import log_again
-from penstock.spark.splits import Failure, Receipt, TaskSpec, Work
+from penstock.spark.splits import Failure, Receipt, TaskSpec, TransactionWork, Work
 from penstock.storage.errors import PassingStorageError
 from penstock.storage.offset_store import OffsetStore
 from penstock.topics.interface import SinkCommit, TopicHome
@@ -53,8 +53,13 @@ class Ticket(Protocol):
 class WorkRunner(Protocol):
     """The part of the dispatcher that pumps need."""
 
-    def submit(self, task_key: str, works: Sequence[Work], done: Callable[[Sequence[Receipt]], None]) -> Ticket:
+    def submit(
+        self, task_key: str, works: Sequence[Work | TransactionWork], done: Callable[[Sequence[Receipt]], None]
+    ) -> Ticket:
         """Run works on Spark; ``done`` gets a receipt for each, from a thread of the dispatcher."""
+
+    def holds(self, pin: str) -> bool:
+        """Whether the lane that ran the works of a pin is still there."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,7 @@ class Pump(ABC):
         """Run works on Spark and wait for their receipts. Records that wait for a Spark job get it and go on."""
         return await finish_parked(self, works, await self.dispatch_once(works))
 
-    async def dispatch_once(self, works: Sequence[Work]) -> list[Receipt]:
+    async def dispatch_once(self, works: Sequence[Work | TransactionWork]) -> list[Receipt]:
         """Run works on Spark, each as far as it gets."""
         loop = asyncio.get_running_loop()
         receipts: asyncio.Future[list[Receipt]] = loop.create_future()

@@ -16,6 +16,7 @@ from penstock.spark.frames import loads_frames, stores_frames
 from penstock.spark.splits import PluginRef, TaskSpec
 
 from .connector_config import ConnectorConfig
+from .exactly_once import ExactlyOnceFramePump, ExactlyOncePump
 from .frame_pumps import FrameSinkPump, FrameSourcePump
 from .metrics import TaskMetrics
 from .pump import Pump
@@ -24,7 +25,7 @@ from .services import Services
 from .sink_pump import SinkPump
 from .source_pump import SourcePump
 from .subscription import Subscription
-from .topic_homes import connector_home
+from .topic_homes import connector_home, exactly_once
 
 _generation = itertools.count(1)
 
@@ -101,6 +102,10 @@ class TaskBuilder:
         pumps, metrics = replace(self.services.pumps, topics=home), TaskMetrics()
         if isinstance(instance, SourceTask):
             settings = _topic_settings(parsed)
+            once = exactly_once(self.services.config.properties, parsed, self.services.offsets)
+            if once is not None:
+                framed = ExactlyOnceFramePump if loads_frames(instance) else ExactlyOncePump
+                return framed(self.task, spec, instance, pumps, report, metrics, settings, paused).use(once)
             kind = FrameSourcePump if loads_frames(instance) else SourcePump
             return kind(self.task, spec, instance, pumps, report, metrics, settings, paused)
         if isinstance(instance, SinkTask):

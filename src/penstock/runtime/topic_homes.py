@@ -3,26 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from penstock.api.errors import ConfigError
 from penstock.storage.offset_store import OffsetStore
 from penstock.storage.sqlite import Database
+from penstock.storage.sqlite_log import SqliteLog
 from penstock.topics.embedded import EmbeddedTopics
 from penstock.topics.interface import TopicHome
 
 from .connector_config import ConnectorConfig
+from .exactly_once import ExactlyOnce
 from .worker_config import WorkerConfig, WorkerConfigError
 
 if TYPE_CHECKING:
+    from penstock.storage.kafka_log import KafkaLog
     from penstock.topics.kafka.clients import Clients
 
 BOOTSTRAP = "bootstrap.servers"
+EXACTLY_ONCE = "exactly.once.source.support"
+OFFSETS_TOPIC = "offset.storage.topic"
 
 
 def in_kafka(worker: Mapping[str, str]) -> bool:
     """Whether a worker's topics are in Kafka."""
     return bool(worker.get(BOOTSTRAP, "").strip())
+
+
+def wants_exactly_once(worker: Mapping[str, str]) -> bool:
+    """Whether sources of a worker write with transactions."""
+    return in_kafka(worker) and worker.get(EXACTLY_ONCE, "").strip().lower() == "enabled"
+
+
+def open_offsets(config: WorkerConfig, database: Database) -> OffsetStore:
+    """The source offsets of a standalone worker, started: in its database, or where transactions can reach them.
+
+    Raises ``WorkerConfigError``.
+    """
+    worker = config.properties
+    if wants_exactly_once(worker):
+        missing = [key for key in ("group.id", OFFSETS_TOPIC) if not worker.get(key, "").strip()]
+        if missing:
+            raise WorkerConfigError(
+                f"{EXACTLY_ONCE}=enabled needs {' and '.join(missing)}: transactions are named after the group "
+                f"and write source offsets to that topic of the same Kafka cluster. Set them, or leave {EXACTLY_ONCE} "
+                "out."
+            )
+        store = _offsets_in_kafka(worker)
+    else:
+        store = OffsetStore(SqliteLog(database, "offsets"))
+    store.start()
+    return store
+
+
+def _offsets_in_kafka(worker: Mapping[str, str]) -> OffsetStore:
+    from penstock.storage.kafka_log import KafkaLogs
+    from penstock.storage.kafka_log_topics import InternalTopic
+    from penstock.topics.kafka.clients import compose
+
+    logs = KafkaLogs(dict(compose(worker).admin), f"{worker['group.id']}-offsets")
+    topic = InternalTopic(
+        worker[OFFSETS_TOPIC],
+        OFFSETS_TOPIC,
+        "source connector offsets",
+        partitions=int(worker.get("offset.storage.partitions", "25")),
+        replication=int(worker.get("offset.storage.replication.factor", "3")),
+    )
+    return OffsetStore(logs.log(topic))
+
+
+def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: OffsetStore) -> ExactlyOnce | None:
+    """How a source commits with transactions; ``None`` without them."""
+    if not wants_exactly_once(worker):
+        return None
+    log = cast("KafkaLog", offsets.log)
+    interval: float | None = None
+    if parsed.settings.get("transaction.boundary", "poll").strip().lower() == "interval":
+        default = worker.get("offset.flush.interval.ms", "60000")
+        interval = float(parsed.settings.get("transaction.boundary.interval.ms") or default) / 1000
+    return ExactlyOnce(worker["group.id"], log.topic.name, log.read_to_end, interval)
 
 
 def open_home(config: WorkerConfig, database: Database, offsets: OffsetStore) -> TopicHome:

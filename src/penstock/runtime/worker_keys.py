@@ -309,8 +309,9 @@ WORKER_KEYS = ConfigDef(
         "exactly.once.source.support",
         Type.STRING,
         "disabled",
-        "Accepted for compatibility. The embedded log always commits records and source offsets together, so sources"
-        " are exactly-once whatever this says.",
+        "With topics in Kafka, enabled lets sources write records and source offsets in one transaction; it needs"
+        " group.id and offset.storage.topic. The embedded log always commits them together, so there sources are"
+        " exactly-once whatever this says.",
         one_of_ignoring_case("disabled", "preparing", "enabled"),
     ),
     _key(
@@ -326,9 +327,7 @@ WORKER_KEYS = ConfigDef(
 
 NOT_USED: Mapping[str, str] = {
     "offset.storage.file.filename": "offsets are kept in data.dir, with everything else",
-    "group.id": "a standalone worker is a group of its own",
     "config.storage.topic": "connectors are kept in data.dir",
-    "offset.storage.topic": "offsets are kept in data.dir",
     "status.storage.topic": "statuses are kept in data.dir",
     "rest.extension.classes": "Java extensions of the REST API cannot be loaded",
     "metric.reporters": "Java metric reporters cannot be loaded",
@@ -338,7 +337,7 @@ NOT_USED: Mapping[str, str] = {
 """Kafka Connect's keys that a file may carry over without harm, and why they do nothing here."""
 
 _CLIENT_AND_GROUP_KEYS = """
-    client.dns.lookup client.id request.timeout.ms connections.max.idle.ms metadata.max.age.ms
+    group.id offset.storage.topic client.dns.lookup client.id request.timeout.ms connections.max.idle.ms metadata.max.age.ms
     metadata.recovery.strategy metadata.recovery.rebootstrap.trigger.ms retry.backoff.ms retry.backoff.max.ms
     reconnect.backoff.ms reconnect.backoff.max.ms security.protocol security.providers send.buffer.bytes
     receive.buffer.bytes socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms

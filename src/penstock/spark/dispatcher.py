@@ -85,6 +85,11 @@ class Dispatcher:
                 self._manage.notify()
         return ticket
 
+    def holds(self, pin: str) -> bool:
+        """Whether the lane that ran works of this pin is still there, with all it has in memory."""
+        with self._lock:
+            return self._holder(pin) is not None
+
     @property
     def lanes(self) -> int:
         """Spark tasks that are held now, ready or not."""
@@ -164,6 +169,14 @@ class Dispatcher:
         if self._no_spark:
             entry.ticket.receipts[entry.index] = Receipt(failure=self._no_spark)
             return
+        holder = self._holder(entry.pin)
+        if holder is not None:
+            holder.pinned.append(entry)
+            if holder in self._idle:
+                self._idle.remove(holder)
+                holder.take(holder.pinned.popleft())
+                holder.wake.release()
+            return
         habit = self._habits.of(entry.ticket.task_key)
         entry.long, entry.share = habit.is_long, habit.share
         (self._long if entry.long else self._quick).add(entry.ticket.task_key, entry)
@@ -198,9 +211,28 @@ class Dispatcher:
 
     def _assign(self) -> None:
         while self._idle and (entry := self._next_entry()):
-            seat = self._idle.pop()
-            seat.take(entry)
+            seat = self._idle[-1] if entry.pin is None else min(self._idle, key=lambda seat: len(seat.pins))
+            self._idle.remove(seat)
+            self._give(seat, entry)
             seat.wake.release()
+
+    def _give(self, seat: Seat, entry: Entry) -> None:
+        """The seat runs this; what else waits of its pin waits for this seat from now on."""
+        seat.take(entry)
+        if entry.pin is None:
+            return
+        for turns in (self._quick, self._long):
+            for other in turns.take(entry.ticket.task_key):
+                if other.pin == entry.pin:
+                    seat.pinned.append(other)
+                else:
+                    turns.add(other.ticket.task_key, other)
+
+    def _holder(self, pin: str | None) -> Seat | None:
+        """The lane that has run works of a pin before and still lives."""
+        if pin is None:
+            return None
+        return next((seat for seat in self._seats.values() if pin in seat.pins and not seat.doomed), None)
 
     def _fail_waiting(self, failure: Failure) -> None:
         for turns in (self._quick, self._long):
@@ -309,8 +341,11 @@ class Dispatcher:
                 if seat.entry:
                     return seat.entry
                 if patient and not self._stopped and seat.lane in self._seats and not seat.is_too_old():
+                    if seat.pinned:
+                        seat.take(seat.pinned.popleft())
+                        return seat.entry
                     if entry := self._next_entry():
-                        seat.take(entry)
+                        self._give(seat, entry)
                         return entry
                     self._idle.append(seat)
                 else:
@@ -322,6 +357,9 @@ class Dispatcher:
         self._seats.pop(seat.lane, None)
         if seat in self._idle:
             self._idle.remove(seat)
+        seat.pins.clear()
+        while seat.pinned:
+            self._enqueue(seat.pinned.popleft())
         self._manage.notify()
 
     def _run_entry(self, seat: Seat, entry: Entry) -> bool:
@@ -395,6 +433,9 @@ class Dispatcher:
                     else:
                         turns.add(ticket.task_key, entry)
             for seat in self._seats.values():
+                for entry in [entry for entry in seat.pinned if entry.ticket is ticket]:
+                    seat.pinned.remove(entry)
+                    ticket.receipts[entry.index] = cancelled()
                 if seat.entry and seat.entry.ticket is ticket:
                     seat.kill_at = time.monotonic() + CANCEL_GRACE_SECONDS
             if ticket.is_complete():

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from penstock.api.errors import RetriableError
+from penstock.topics import kept
 
 from .remote_logging import collected
 from .splits import Failure, Receipt
@@ -58,6 +59,7 @@ def run_lane(invitation: Invitation) -> None:
     except (OSError, EOFError):
         return
     finally:
+        kept.let_go_of_all()
         leash.untie()
         channel.close()
 

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from penstock.api.task import Split
-from penstock.topics.interface import Range, RangeReader, Staged, Stager
+from penstock.topics.interface import OffsetRecords, Range, RangeReader, Staged, Stager, Transaction
 
 from .parked import Parked, Resumed
 from .remote_logging import LogLine
@@ -95,6 +95,11 @@ class SourceWork:
     topic_partitions: Mapping[str, int] = field(default_factory=dict)
     resumed: Resumed | None = None
 
+    @property
+    def pin(self) -> str | None:
+        """The lane it must run in, where that matters."""
+        return self.stager.pin if isinstance(self.stager, Transaction) else None
+
     def run(self) -> Receipt:
         """Called on an executor."""
         from .source import run
@@ -125,6 +130,31 @@ class SinkWork:
 
 
 Work = SourceWork | SinkWork
+
+
+@dataclass(frozen=True)
+class TransactionWork:
+    """One step of a task's transaction, in the lane that holds it: ``open``, ``commit`` or ``abort``."""
+
+    transaction: Transaction
+    step: str
+    topic: str = ""
+    records: OffsetRecords = ()
+
+    @property
+    def pin(self) -> str:
+        """The lane it must run in."""
+        return self.transaction.pin
+
+    def run(self) -> Receipt:
+        """Called on an executor."""
+        if self.step == "open":
+            self.transaction.open()
+        elif self.step == "commit":
+            self.transaction.commit(self.topic, self.records)
+        else:
+            self.transaction.abort()
+        return Receipt()
 
 
 @dataclass

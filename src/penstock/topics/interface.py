@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+OffsetRecords = Sequence[tuple[bytes, bytes | None]]
+"""Keys and values for an offsets topic."""
+
 RAW_SCHEMA = pa.schema(
     [
         pa.field("key", pa.binary()),
@@ -60,6 +63,31 @@ class Stager(ABC):
 
     def finish(self) -> None:  # noqa: B027
         """Called once after the writes of a split: what was written is safe when it returns."""
+
+
+class Transaction(Stager):
+    """A stager whose records become visible together with source offsets, or not at all.
+
+    All methods run in the lane that ``pin`` names: its process holds the open transaction. A lost process, or
+    anything else that ends the transaction, is a ``RetriableError``; the task then opens another session.
+    """
+
+    @property
+    @abstractmethod
+    def pin(self) -> str:
+        """Works that carry this must run in one lane."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Begin a session: whoever wrote under the same id before cannot any more, and what they had open is gone."""
+
+    @abstractmethod
+    def commit(self, topic: str, records: OffsetRecords) -> None:
+        """Write source offsets to their topic and make them visible together with what was written."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Nothing that was written since the last commit will be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +250,16 @@ class TopicHome(ABC):
     def listen(self, listener: Callable[[set[str]], None]) -> None:
         """Be told, after each commit, which topics have new records. Be quick, never block."""
 
+    def written(self, topics: set[str]) -> None:  # noqa: B027
+        """A transaction with records of these topics was committed."""
+
     @abstractmethod
     def stager(self) -> Stager:
         """The executor-side writer."""
+
+    def transaction(self, transactional_id: str, session: str, batch: int, outside: str = "") -> Transaction:
+        """The executor-side writer of one batch, for homes with transactions; ``outside`` is a topic without."""
+        raise NotImplementedError(f"{type(self).__name__} has no transactions")
 
     @abstractmethod
     def reader(self) -> RangeReader:

@@ -42,12 +42,13 @@ class Clients:
 
     ``group`` and ``reset`` (``earliest``, ``latest`` or ``none``) are those of a sink. ``may_create`` tells whether
     topics are made with the connector's own settings; otherwise it is left to the broker. ``connector`` is empty for
-    the worker itself.
+    the worker itself. ``transactional`` is the producer for exactly-once.
     """
 
     producer: Settings
     consumer: Settings
     admin: Settings
+    transactional: Settings = ()
     connector: str = ""
     group: str = ""
     reset: str = "earliest"
@@ -74,6 +75,7 @@ def compose(
         producer=_producer(_given("producer", worker, given, _PRODUCER)),
         consumer=_consumer(consumer),
         admin=_settings(translate("admin", _given("admin", worker, given, _unprefixed(worker))), {}),
+        transactional=_transactional(_given("producer", worker, given, {"acks": "all"})),
         connector=connector,
         group=group,
         reset=consumer["auto.offset.reset"].lower(),
@@ -119,6 +121,15 @@ def _producer(given: Mapping[str, str]) -> Settings:
     if settings["enable.idempotence"].lower() == "false":
         settings.setdefault("max.in.flight.requests.per.connection", "1")
     return _settings(translate("producer", settings), _PRODUCER_TUNING)
+
+
+def _transactional(given: Mapping[str, str]) -> Settings:
+    """What exactly-once demands wins over what is given. librdkafka bounds the delivery by the transaction's time."""
+    demanded = {"enable.idempotence": "true", "acks": "all"}
+    not_wanted = ("transactional.id", "delivery.timeout.ms", "retries", "max.in.flight.requests.per.connection")
+    settings = {key: value for key, value in given.items() if key not in not_wanted}
+    tuning = {**_PRODUCER_TUNING, "partitioner": "murmur2_random"}
+    return _settings(translate("producer", {**settings, **demanded}), tuning)
 
 
 def _consumer(given: Mapping[str, str]) -> Settings:

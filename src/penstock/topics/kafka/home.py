@@ -11,13 +11,24 @@ from typing import Any
 from penstock.storage.offset_store import OffsetStore
 
 from ..errors import UnknownTopic
-from ..interface import Range, RangeReader, SinkCommit, SourceCommit, Staged, Stager, TopicHome, TopicPartition
+from ..interface import (
+    Range,
+    RangeReader,
+    SinkCommit,
+    SourceCommit,
+    Staged,
+    Stager,
+    TopicHome,
+    TopicPartition,
+    Transaction,
+)
 from . import creation
 from .clients import Clients
 from .fetching import Estimates, next_ranges
 from .positions import Positions
 from .reader import KafkaReader
 from .shared import Shared
+from .transactions import KafkaTransaction
 from .writer import KafkaStager
 
 logger = logging.getLogger(__name__)
@@ -170,6 +181,21 @@ class KafkaHome(TopicHome):
     def stager(self) -> Stager:
         with self._lock:
             return KafkaStager(self._clients.producer, frozenset(self._used))
+
+    def transaction(self, transactional_id: str, session: str, batch: int, outside: str = "") -> Transaction:
+        with self._lock:
+            return KafkaTransaction(
+                self._clients.transactional,
+                self._clients.producer,
+                transactional_id,
+                session,
+                batch,
+                frozenset(self._used),
+                outside,
+            )
+
+    def written(self, topics: set[str]) -> None:
+        self._shared.written(topics)
 
     def reader(self) -> RangeReader:
         return KafkaReader(self._clients.consumer)
