@@ -23,10 +23,8 @@ class RoundRobin:
             with lock:
                 return next(turns)
 
-        class Handler(_Handler):
-            next_port = staticmethod(next_port)
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("Handler", (_Handler,), {"next_port": staticmethod(next_port)})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 

@@ -231,6 +231,32 @@ def distributed(
 
 
 @app.command()
+def takeover(
+    worker_file: Annotated[
+        Path, typer.Argument(metavar="WORKER_FILE", help="The worker file of the Kafka Connect cluster.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would become of each connector.")] = False,
+) -> None:
+    """Go on where a Kafka Connect cluster has stopped: same connectors, states, offsets and consumer groups.
+
+    Shows for each connector in the cluster's internal topics whether its class is known here and where it goes on, then
+    starts a worker as [bold]penstock distributed[/] does. Connectors of unknown classes are FAILED and lose nothing.
+    Kafka Connect (3.5 or later) must be stopped; started again later, it goes on where Penstock has stopped.
+
+    [bold]Examples[/]
+
+      penstock takeover --dry-run connect-distributed.properties
+
+      penstock takeover connect-distributed.properties
+
+    Exit codes: 2 the topics cannot be read, 4 workers of the cluster still run.
+    """
+    from .takeover import run_takeover
+
+    raise Ended(run_takeover(worker_file, dry_run))
+
+
+@app.command()
 def convert(
     system: Annotated[System, typer.Argument(metavar="SYSTEM", help="Where the file comes from: conduit.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A pipeline file of that system.")],

@@ -1,0 +1,109 @@
+"""A real Kafka Connect worker for tests: its jars fetched by Spark's own package resolver."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+import pyspark
+
+from penstock.spark.java import find_java
+
+from .kafka import CACHE, FETCH_SECONDS, VERSION, class_path
+from .waiting import wait_until
+from .worker import free_port
+
+JARS = CACHE.parent / f"kafka-connect-{VERSION}"
+PACKAGES = ("connect-runtime", "connect-file", "connect-json", "connect-transforms")
+START_SECONDS = 120.0
+
+
+def connect_class_path() -> str:
+    """The jars of Kafka Connect and of its file connectors, beside the broker's."""
+    done = JARS / "complete"
+    if not done.exists():
+        _fetch()
+        if not any((JARS / "jars").glob(f"*connect-runtime-{VERSION}.jar")):
+            raise AssertionError(f"Kafka Connect {VERSION} could not be fetched: see {JARS / 'fetch.log'}")
+        done.touch()
+    return os.pathsep.join([str(JARS / "jars" / "*"), class_path()])
+
+
+def _fetch() -> None:
+    JARS.mkdir(parents=True, exist_ok=True)
+    home = Path(pyspark.__file__).parent
+    packages = ",".join(f"org.apache.kafka:{name}:{VERSION}" for name in PACKAGES)
+    command = [
+        str(home / "bin" / "spark-submit"),
+        *("--master", "local[1]", "--conf", f"spark.jars.ivy={JARS}", "--packages", packages),
+        *("--class", "none.Such", os.devnull),
+    ]
+    environment = {**os.environ, "SPARK_HOME": str(home), "JAVA_HOME": str(find_java().home)}
+    with (JARS / "fetch.log").open("wb") as log:
+        subprocess.run(command, stdout=log, stderr=log, env=environment, timeout=FETCH_SECONDS, check=False, cwd=JARS)
+
+
+class KafkaConnect:
+    """``connect-distributed`` with a worker file. A context manager."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.http = httpx.Client(base_url=self.url, timeout=60.0)
+        self.settings = {
+            **settings,
+            "listeners": self.url,
+            "rest.advertised.host.name": "127.0.0.1",
+            "scheduled.rebalance.max.delay.ms": "0",
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> KafkaConnect:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / "connect.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in self.settings.items()))
+        java = str(find_java().home / "bin" / "java")
+        main = "org.apache.kafka.connect.cli.ConnectDistributed"
+        with (self.folder / "connect.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [java, "-Xmx512m", "-cp", connect_class_path(), main, str(file)], stdout=log, stderr=log
+            )
+        try:
+            wait_until(self._answers, f"Kafka Connect answers on {self.url}", START_SECONDS)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """A clean stop: it leaves its group."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(10)
+        self.http.close()
+
+    def states(self, name: str) -> list[str]:
+        """The state of a connector and of its tasks."""
+        answer = self.http.get(f"/connectors/{name}/status")
+        if answer.status_code != 200:
+            return []
+        found = answer.json()
+        return [found["connector"]["state"], *(task["state"] for task in found["tasks"])]
+
+    def wait_states(self, name: str, *states: str) -> None:
+        wait_until(lambda: self.states(name) == list(states), f"{name} is {states} on Kafka Connect", 60)
+
+    def _answers(self) -> bool:
+        if self._process is None or self._process.poll() is not None:
+            log = (self.folder / "connect.log").read_text(errors="replace")
+            raise AssertionError(f"Kafka Connect ended:\n{log[-4000:]}")
+        return self.http.get("/connectors").status_code == 200
