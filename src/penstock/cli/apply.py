@@ -11,19 +11,27 @@ from rich.console import Console
 
 from penstock.runtime.provisioning.plan import Plan
 
-from .exit_codes import CONNECTOR_FILE, OK, REFUSED, STALE, USAGE
+from .client.api import ConnectApi
+from .client.problems import Outdated, Refused
+from .exit_codes import CONNECTOR_FILE, OK, USAGE
 from .output import Output
-from .pipelines_client import PipelinesClient, Refused
-from .plan import print_as, tell_refusal
+from .pipelines_client import PipelinesClient
+from .plan import print_as
 
 CONFLICT = 409
 
 
 def apply_files(
-    paths: Sequence[Path], url: str, name: str | None, adopt: bool, output: Output, agreed: str | None, yes: bool
+    api: ConnectApi,
+    paths: Sequence[Path],
+    name: str | None,
+    adopt: bool,
+    output: Output,
+    agreed: str | None,
+    yes: bool,
 ) -> int:
     """Apply what the user agrees to; the exit code. ``agreed`` is the hash of a plan the user has seen before."""
-    client = PipelinesClient(url, paths, name, adopt)
+    client = PipelinesClient(api, paths, name, adopt)
     try:
         plan = client.plan()
         if output is Output.TEXT or plan.hash is None:
@@ -35,8 +43,9 @@ def apply_files(
                 return USAGE
             plan = client.apply(agreed or (None if yes else plan.hash))
     except Refused as error:
-        tell_refusal(error)
-        return STALE if error.status == CONFLICT else REFUSED
+        if error.status == CONFLICT:
+            raise Outdated(str(error), "penstock plan shows what would be done now.") from error
+        raise
     _tell_done(plan, output)
     return OK
 
@@ -55,5 +64,5 @@ def _tell_done(plan: Plan, output: Output) -> None:
     elif plan.changes:
         count = f"{len(plan.changes)} change{'s' * (len(plan.changes) != 1)}"
         Console(highlight=False).print(
-            f"[green]✓[/] Applied: {count}. GET /connectors?expand=status shows how it goes."
+            f"[green]✓[/] Applied: {count}. penstock get connectors shows how it goes."
         )

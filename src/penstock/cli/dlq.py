@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from .output import DEFAULT_URL
+from .client.formats import Format
+from .client.options import Connector, ContextName, Output, Url, connect
+from .client.problems import told
 
 app = typer.Typer(
     help="Dead letters: look at the records that failed, mend and replay them.",
@@ -17,28 +18,16 @@ app = typer.Typer(
 )
 
 
-class Format(str, Enum):
-    """How an answer is shown."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-_Connector = Annotated[str, typer.Argument(metavar="CONNECTOR", help="The name of the connector.")]
-_Url = Annotated[str, typer.Option("--url", "-u", envvar="PENSTOCK_URL", help="The API of a worker.")]
-_Output = Annotated[Format, typer.Option("--output", "-o", help="text or json.")]
-
-
 @app.command("list")
+@told
 def list_letters(
-    connector: _Connector,
+    connector: Connector,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
-    after: Annotated[
-        Optional[str], typer.Option("--after", help="Go on behind this id.")  # noqa: UP045
-    ] = None,
-    url: _Url = DEFAULT_URL,
-    output: _Output = Format.TEXT,
-) -> None:
+    after: Annotated[str | None, typer.Option("--after", help="Go on behind this id.")] = None,
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> int:
     """List dead letters of a connector, the oldest first.
 
     [bold]Examples[/]
@@ -51,16 +40,18 @@ def list_letters(
     """
     from .dlq_view import show_list
 
-    raise typer.Exit(show_list(url, connector, limit, after, output is Format.JSON))
+    return show_list(connect(url, context), connector, limit, after, output)
 
 
 @app.command("show")
+@told
 def show_letter(
-    connector: _Connector,
+    connector: Connector,
     letter: Annotated[str, typer.Argument(metavar="ID", help="The id of a dead letter, as in 0-17.")],
-    url: _Url = DEFAULT_URL,
-    output: _Output = Format.TEXT,
-) -> None:
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> int:
     """Show one dead letter: where it was, why it failed, its key, value and headers.
 
     [bold]Examples[/]
@@ -69,27 +60,29 @@ def show_letter(
     """
     from .dlq_view import show_one
 
-    raise typer.Exit(show_one(url, connector, letter, output is Format.JSON))
+    return show_one(connect(url, context), connector, letter, output)
 
 
 @app.command("replay")
+@told
 def replay_letters(
-    connector: _Connector,
+    connector: Connector,
     letters: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Argument(metavar="ID", help="Ids of dead letters, as in 0-17."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that were not replayed yet.")] = False,
     value: Annotated[
-        Optional[str], typer.Option("--value", help="Another value for the one dead letter, as text.")  # noqa: UP045
+        str | None, typer.Option("--value", help="Another value for the one dead letter, as text.")
     ] = None,
     value_file: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option("--value-file", exists=True, dir_okay=False, help="A file with another value, byte for byte."),
     ] = None,
-    url: _Url = DEFAULT_URL,
-    output: _Output = Format.TEXT,
-) -> None:
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> int:
     """Take dead letters through their connector again, as they are or with another value.
 
     They go through its converters and transforms into its sink (or topic), in a batch of their own; other readers of
@@ -115,4 +108,4 @@ def replay_letters(
     from .dlq_view import replay
 
     data = value.encode() if value is not None else value_file.read_bytes() if value_file is not None else None
-    raise typer.Exit(replay(url, connector, chosen, data, output is Format.JSON))
+    return replay(connect(url, context), connector, chosen, data, output)

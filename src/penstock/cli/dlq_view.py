@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
-from urllib.parse import quote
 
-import httpx
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .exit_codes import FAILED_AGAIN, OK, REFUSED
-from .pipelines_client import Refused, refusal_text
+from .client.api import ConnectApi
+from .client.formats import Format, print_data
+from .exit_codes import FAILED_AGAIN, OK
 
-SECONDS = 120.0
+NEEDED_FOR = "Looking at dead letters"
 WIDEST_VALUE = 60
 
 
-def show_list(url: str, connector: str, limit: int, after: str | None, as_json: bool) -> int:
+def show_list(api: ConnectApi, connector: str, limit: int, after: str | None, output: Format) -> int:
     """Print a page of dead letters."""
-    query: dict[str, str | int] = {"limit": limit}
-    if after is not None:
-        query["after"] = after
-    try:
-        page = _call("GET", url, connector, "", params=query)
-    except Refused as error:
-        return _refused(error)
-    if as_json:
-        _print_json(page)
+    with api.only_penstock(NEEDED_FOR):
+        page = api.get("connectors", connector, "dead-letters", limit=limit, after=after)
+    if output.is_data:
+        print_data(page, output)
         return OK
     console = _console()
     if not page["dead_letters"]:
@@ -44,31 +36,27 @@ def show_list(url: str, connector: str, limit: int, after: str | None, as_json: 
     return OK
 
 
-def show_one(url: str, connector: str, letter: str, as_json: bool) -> int:
+def show_one(api: ConnectApi, connector: str, letter: str, output: Format) -> int:
     """Print all of one dead letter."""
-    try:
-        (found,) = _call("GET", url, connector, "", params={"id": letter})["dead_letters"]
-    except Refused as error:
-        return _refused(error)
-    if as_json:
-        _print_json(found)
+    with api.only_penstock(NEEDED_FOR):
+        (found,) = api.get("connectors", connector, "dead-letters", id=letter)["dead_letters"]
+    if output.is_data:
+        print_data(found, output)
     else:
         _print_letter(_console(), found)
     return OK
 
 
-def replay(url: str, connector: str, letters: Sequence[str], value: bytes | None, as_json: bool) -> int:
+def replay(api: ConnectApi, connector: str, letters: Sequence[str], value: bytes | None, output: Format) -> int:
     """Replay some dead letters, or all without a name."""
     body: dict[str, Any] = {"all": True}
     if letters:
         edit = {} if value is None else {"value": {"base64": base64.b64encode(value).decode()}}
         body = {"dead_letters": [{"id": letter, **edit} for letter in letters]}
-    try:
-        outcome = _call("POST", url, connector, "/replay", json=body)
-    except Refused as error:
-        return _refused(error)
-    if as_json:
-        _print_json(outcome)
+    with api.only_penstock(NEEDED_FOR):
+        outcome = api.post("connectors", connector, "dead-letters", "replay", body=body)
+    if output.is_data:
+        print_data(outcome, output)
     else:
         again = outcome["failed"]
         told = f"[green]{outcome['replayed']} replayed[/]"
@@ -77,28 +65,8 @@ def replay(url: str, connector: str, letters: Sequence[str], value: bytes | None
     return FAILED_AGAIN if outcome["failed"] else OK
 
 
-def _call(method: str, url: str, connector: str, path: str, **request: Any) -> Any:
-    target = f"{url.rstrip('/')}/connectors/{quote(connector, safe='')}/dead-letters{path}"
-    try:
-        answer = httpx.request(method, target, timeout=SECONDS, **request)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise Refused(0, f"Cannot reach a worker at {url}: {error}. --url chooses another one.") from error
-    if answer.status_code != httpx.codes.OK:
-        raise Refused(answer.status_code, refusal_text(answer))
-    return answer.json()
-
-
-def _refused(error: Refused) -> int:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]error[/]  {escape(str(error))}")
-    return REFUSED
-
-
 def _console() -> Console:
     return Console(highlight=False)
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _table(letters: Sequence[Mapping[str, Any]]) -> Table:

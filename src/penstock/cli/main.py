@@ -10,10 +10,10 @@ import typer
 
 import penstock
 
-from . import dlq
 from . import doctor as doctor_checks
+from .client.verbs import add_client_verbs
 from .exit_codes import USAGE
-from .output import DEFAULT_URL, Output, System
+from .output import System
 
 PARSER_USAGE = 2
 """What the argument parser ends with after a wrong usage."""
@@ -36,19 +36,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-app.add_typer(dlq.app, name="dlq")
-
-_Paths = Annotated[
-    list[Path], typer.Argument(metavar="FILE_OR_FOLDER", help="Pipeline files (YAML or JSON), or folders with them.")
-]
-_Url = Annotated[str, typer.Option("--url", "-u", envvar="PENSTOCK_URL", help="The API of a worker.")]
-_Source = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--source", help="What the files are called on the worker, wherever they lie: team/repository."),
-]
-_Adopt = Annotated[bool, typer.Option("--adopt", help="Let the files take over connectors that the API made.")]
-_Output = Annotated[Output, typer.Option("--output", "-o", help="text, json or markdown.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -130,63 +117,6 @@ def standalone(
     from .standalone import run_standalone
 
     raise Ended(run_standalone(worker_file, connector_files or []))
-
-
-@app.command()
-def plan(
-    paths: _Paths,
-    url: _Url = DEFAULT_URL,
-    source: _Source = None,
-    adopt: _Adopt = False,
-    output: _Output = Output.TEXT,
-) -> None:
-    """Show what applying pipeline files to a worker would do.
-
-    Every connector and topic that would be created, changed or deleted, with the keys that change, the lifecycle hooks
-    that would be called, and what is lost. Nothing is done. Errors of the files are told all at once, with their lines.
-
-    [bold]Examples[/]
-
-      penstock plan pipelines/
-
-      penstock plan orders.yaml --output markdown      for a pull request
-
-    Exit codes: 3 the files have errors, 4 the worker cannot be reached or refuses.
-    """
-    from .plan import show_plan
-
-    raise Ended(show_plan(paths, url, source, adopt, output))
-
-
-@app.command()
-def apply(
-    paths: _Paths,
-    url: _Url = DEFAULT_URL,
-    agreed: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--plan", help="Apply only if the plan is still the one with this hash, without asking."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    source: _Source = None,
-    adopt: _Adopt = False,
-    output: _Output = Output.TEXT,
-) -> None:
-    """Bring a worker to what pipeline files say: show the plan, ask, do it.
-
-    All or nothing: when a step fails, those before it are undone. What the files or folders declared before and do no
-    longer is deleted. Connectors that were made by the API are left alone.
-
-    [bold]Examples[/]
-
-      penstock apply pipelines/
-
-      penstock apply pipelines/ --plan 3f1c9a0b5d7e2468      what was agreed on in a pull request
-
-    Exit codes: 1 not agreed, 3 the files have errors, 4 the worker refuses, 5 the plan is out of date.
-    """
-    from .apply import apply_files
-
-    raise Ended(apply_files(paths, url, source, adopt, output, agreed, yes))
 
 
 @app.command()
@@ -296,6 +226,9 @@ def doctor(
     Looks at Python, Java, Spark, the data folder, disk space and ports. Exit code 1 when something is wrong.
     """
     raise Ended(doctor_checks.examine(worker_file, start_spark))
+
+
+add_client_verbs(app)
 
 
 def main() -> None:

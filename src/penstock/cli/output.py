@@ -12,6 +12,7 @@ class Output(str, Enum):
 
     TEXT = "text"
     JSON = "json"
+    YAML = "yaml"
     MARKDOWN = "markdown"
 
 

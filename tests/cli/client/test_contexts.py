@@ -1,0 +1,100 @@
+"""Contexts: which worker a command talks to, and how."""
+
+from __future__ import annotations
+
+import base64
+import stat
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.cli.client.conftest import Client
+
+
+@pytest.fixture
+def asked() -> Iterator[tuple[str, list[str | None]]]:
+    """A server that keeps the ``Authorization`` of each request and answers with an empty list."""
+    seen: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("Authorization"))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"[]")
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", seen
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_context_is_kept_private_and_used(nobody: Client, asked: tuple[str, list[str | None]]) -> None:
+    url, seen = asked
+    nobody.ok("context", "add", "here", "--url", url, "--username", "ops", "--password-stdin", stdin="s3cret\n")
+    file = nobody.folder / "config" / "contexts.yaml"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    nobody.ok("get", "plugins")
+    assert seen == [f"Basic {base64.b64encode(b'ops:s3cret').decode()}"]
+    listed = nobody.ok("context", "list")
+    assert "s3cret" not in listed.out
+    assert [line.split()[:3] for line in listed.out.splitlines()[1:]] == [["*", "here", url]]
+
+
+def test_tokens_may_stay_in_the_environment(nobody: Client, asked: tuple[str, list[str | None]]) -> None:
+    url, seen = asked
+    nobody.ok("context", "add", "here", "--url", url, "--token-env", "MY_TOKEN")
+    nobody.ok("get", "plugins", MY_TOKEN="t0ken")
+    assert seen == ["Bearer t0ken"]
+    missing = nobody("get", "plugins")
+    assert (missing.code, "MY_TOKEN, which is not set" in missing.err) == (1, True)
+
+
+def test_options_win_over_the_environment_and_that_over_the_context_in_use(
+    nobody: Client, asked: tuple[str, list[str | None]]
+) -> None:
+    url, seen = asked
+    wrong = "http://127.0.0.1:9"
+    nobody.ok("context", "add", "wrong", "--url", wrong)
+    nobody.ok("context", "add", "right", "--url", url, "--no-use")
+    assert nobody("get", "plugins").code == 4
+    nobody.ok("get", "plugins", PENSTOCK_CONTEXT="right")
+    nobody.ok("get", "plugins", PENSTOCK_URL=url)
+    nobody.ok("get", "plugins", "--context", "right", PENSTOCK_URL=wrong)
+    nobody.ok("get", "plugins", "--url", url, PENSTOCK_CONTEXT="wrong")
+    assert nobody("get", "plugins", "--url", url, "--context", "right").code == 1
+    assert len(seen) == 4
+    nobody.ok("context", "use", "right")
+    nobody.ok("get", "plugins")
+    nobody.ok("context", "remove", "right")
+    assert nobody("get", "plugins", "--context", "right").code == 7
+
+
+def test_an_unknown_context_names_those_that_are_there(nobody: Client) -> None:
+    nobody.ok("context", "add", "prod", "--url", "http://prod:8083")
+    done = nobody("context", "use", "prot")
+    assert (done.code, done.err) == (
+        7, "error  There is no context 'prot'. There are: prod.\n  → penstock context add prot --url URL\n",
+    )  # fmt: skip
+
+
+def test_a_broken_file_is_told(nobody: Client) -> None:
+    file = Path(nobody.variables["PENSTOCK_CONTEXTS"] or "")
+    file.parent.mkdir()
+    file.write_text("contexts: [1, 2")
+    done = nobody("get", "connectors")
+    assert (done.code, f"Cannot read the contexts in {file}" in done.err) == (1, True)
+
+
+def test_a_worker_that_is_not_there_is_told_with_a_way_out(nobody: Client) -> None:
+    done = nobody("get", "connectors", "--url", "http://127.0.0.1:9")
+    assert done.code == 4
+    assert done.err.startswith("error  Cannot reach a worker at http://127.0.0.1:9: ")
+    assert "→ penstock run starts a worker here" in done.err

@@ -1,0 +1,86 @@
+"""Offsets from the command line: shown, set, reset, and taken back in time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.client.conftest import Client, Lines
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
+
+pytestmark = pytest.mark.integration
+
+
+def test_offsets_are_shown_for_people_and_for_set(client: Client, lines: Lines) -> None:
+    shown = client.ok("offsets", "get", lines.sink)
+    assert [line.split() for line in shown.out.splitlines()] == [
+        ["CONNECTOR", "PARTITION", "OFFSET"],
+        [lines.sink, f"{lines.name}-0", "10"],
+    ]
+    both = client.ok("offsets", "get", lines.name, lines.sink, "-o", "json").data
+    assert both[lines.name]["offsets"][0]["offset"] == {"position": 70}
+    assert client.ok("get", "offsets", lines.sink, "-o", "json").data == both[lines.sink]
+
+
+def test_a_running_connector_is_told_to_be_stopped(client: Client, lines: Lines) -> None:
+    done = client("offsets", "set", lines.sink, "--topic", lines.name, "--partition", "0", "--offset", "3")
+    assert (done.code, "or add --stop" in done.err) == (4, True)
+
+
+def test_set_with_stop_goes_back_to_running(client: Client, lines: Lines, client_worker: PenstockProcess) -> None:
+    set_one = ["offsets", "set", lines.sink, "--topic", lines.name, "--partition", "0", "--offset", "7"]
+    tried = client.ok(*set_one, "--dry-run")
+    assert tried.out.splitlines()[1].split() == [lines.sink, f"{lines.name}-0", "10", "7"]
+    assert client.ok(*set_one, "--stop").out == f"✓ {lines.sink} set\n"
+    assert client_worker.status(lines.sink)["connector"]["state"] == "RUNNING"
+    wait_until(lambda: len(lines.copied) == 13, "three lines are copied again", 60)
+    assert lines.copied[10:] == ["line 7", "line 8", "line 9"]
+
+
+def test_what_was_saved_can_be_set_again(client: Client, lines: Lines, tmp_path: Path) -> None:
+    saved = tmp_path / "offsets.json"
+    saved.write_text(client.ok("offsets", "get", lines.name, "-o", "json").out)
+    client.ok("stop", lines.name, lines.sink, "--wait")
+    emptied = client.ok("offsets", "reset", lines.name)
+    assert emptied.out == f"✓ {lines.name} reset\n"
+    assert client.ok("offsets", "get", lines.name).out == "No offsets are committed.\n"
+    client.ok("offsets", "set", lines.name, "-f", str(saved))
+    assert client.ok("offsets", "get", lines.name, "-o", "json").data == json.loads(saved.read_text())
+    one = json.dumps({"filename": str(tmp_path / "in.txt")})
+    client.ok("offsets", "set", lines.name, "--partition", one, "--offset", '{"position": 7}')
+    assert client.ok("offsets", "get", lines.name, "-o", "json").data["offsets"][0]["offset"] == {"position": 7}
+    saved.write_text("[]")
+    assert client("offsets", "set", lines.name, "-f", str(saved)).code == 1
+    assert client("offsets", "set", lines.name, "--partition", "{", "--offset", "1").code == 1
+    assert client("offsets", "set", lines.name).code == 1
+
+
+def test_a_sink_goes_to_the_start_the_end_or_a_time(client: Client, lines: Lines) -> None:
+    def position(*arguments: str) -> object:
+        client.ok("offsets", "rewind", lines.sink, *arguments)
+        return client.ok("offsets", "get", lines.sink, "-o", "json").data["offsets"][0]["offset"]["kafka_offset"]
+
+    client.ok("stop", lines.sink, "--wait")
+    newest = client.ok("topics", "tail", lines.name, "--no-follow", "-n", "1", "-o", "json").data["timestamp"]
+    assert position("--to", "earliest") == 0
+    assert position("--to", "latest") == 10
+    assert position("--to", "1h") == 0
+    assert position("--to", str(newest + 1)) == 10
+    there = client.ok("offsets", "rewind", lines.sink, "--to", "latest")
+    assert f"{lines.sink} is there already" in there.err
+    assert client("offsets", "rewind", lines.sink, "--to", "soon").code == 1
+    asked = client("offsets", "rewind", f"{lines.name}*", "--to", "earliest")
+    assert (asked.code, "there is nobody to ask" in asked.err) == (1, True)
+
+
+def test_a_source_goes_to_the_start_only(client: Client, lines: Lines) -> None:
+    refused = client("offsets", "rewind", lines.name, "--to", "latest", "--stop")
+    assert (refused.code, "only it knows what its offsets mean" in refused.err) == (9, True)
+    tried = client.ok("offsets", "rewind", lines.name, "--dry-run", "-o", "json").data
+    assert tried[0]["answer"][0]["now"] == {"position": 70}
+    assert tried[0]["answer"][0]["new"] is None
+    client.ok("offsets", "rewind", lines.name, "--stop")
+    wait_until(lambda: len(lines.copied) == 20, "the lines come again", 60)
