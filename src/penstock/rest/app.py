@@ -28,6 +28,7 @@ from .request import Request, parse_query, path_segments
 from .response_headers import Header, apply_rules
 from .routing import Reply, Route, Router
 from .settings import RestSettings
+from .static_files import StaticFiles
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -49,10 +50,13 @@ class _Gone(Exception):
 
 
 class RestApp:
-    """Answers every request of the given routes with a call of ``herder``."""
+    """Answers every request of the given routes with a call of ``herder``, and those of ``page`` with a file."""
 
-    def __init__(self, herder: Herder, settings: RestSettings, routes: Iterable[Route]) -> None:
+    def __init__(
+        self, herder: Herder, settings: RestSettings, routes: Iterable[Route], page: StaticFiles | None = None
+    ) -> None:
         self._herder = herder
+        self._page = page
         self._settings = settings
         self._forwarder = forwarding.Forwarder(settings)
         table = tuple(routes)
@@ -92,6 +96,8 @@ class RestApp:
         raw_path, query = scope["raw_path"], scope["query_string"]
         if len(raw_path) + len(query) > _MAX_TARGET:
             raise HttpProblem(414, f"The path and query are longer than {_MAX_TARGET} bytes")
+        if self._page is not None and self._page.owns(raw_path):
+            return await asyncio.to_thread(self._page.answer, scope["method"], raw_path, scope["headers"])
         request = Request(headers=scope["headers"], scheme=scope["scheme"])
         endpoint = self._router.find(path_segments(raw_path), request)
         if endpoint is None:

@@ -19,6 +19,7 @@ from .app import RestApp
 from .protocol import RestProtocol
 from .routing import Route
 from .settings import ListenerGroup, RestSettings
+from .static_files import StaticFiles
 from .table import ROUTES
 from .tls import TlsSettings
 
@@ -59,7 +60,7 @@ class RestServer:
         """Returns when all listeners take requests. ``ConfigError`` when one cannot be opened."""
         main, admin = self._routes()
         try:
-            self.urls = self._open(self._settings.main, main)
+            self.urls = self._open(self._settings.main, main, StaticFiles())
             if self._settings.admin is not None:
                 self.admin_urls = self._open(self._settings.admin, admin)
         except BaseException:
@@ -89,9 +90,9 @@ class RestServer:
             return list(ROUTES), []
         return [r for r in ROUTES if not r.admin], [r for r in ROUTES if r.admin]
 
-    def _open(self, group: ListenerGroup, routes: list[Route]) -> tuple[str, ...]:
+    def _open(self, group: ListenerGroup, routes: list[Route], page: StaticFiles | None = None) -> tuple[str, ...]:
         urls = []
-        app = RestApp(self._herder, self._settings, routes)
+        app = RestApp(self._herder, self._settings, routes, page)
         for listener in group.listeners:
             config = _uvicorn_config(app, group.tls if listener.protocol == "https" else None)
             opened = _listen(group.key, listener)

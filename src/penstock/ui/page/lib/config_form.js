@@ -1,0 +1,158 @@
+// A form made of a plugin's configuration definition, checked by the worker while it is filled in.
+import { call } from "./api.js";
+import { debounced, h } from "./dom.js";
+import { FormField } from "./form_field.js";
+import { plural } from "./format.js";
+import { icon } from "./icons.js";
+import { notice } from "./parts.js";
+import { OtherKeys } from "./other_keys.js";
+
+const WAIT_MS = 300;
+const FRAMEWORK = ["Common", "Transforms", "Predicates", "Error Handling", "Topic Creation", "Exactly Once Support", "offsets.topic"];
+const HIDDEN = new Set(["connector.class"]);
+
+/**
+ * `config` is a plain object that is changed in place; `fixed` are keys that cannot be edited. `onState` is called
+ * with `{errors, secrets, pending, problem}` whenever something is known.
+ */
+export class ConfigForm {
+  constructor(plugin, config, { fixed = [], strict = false, signal, onState }) {
+    this.plugin = plugin;
+    this.config = config;
+    this.hidden = new Set([...HIDDEN, ...fixed]);
+    this.touched = new Set();
+    this.strict = strict;
+    this.signal = signal;
+    this.onState = onState;
+    this.fields = new Map();
+    this.others = new OtherKeys((key, value) => this.#set(key, value));
+    this.body = h("div");
+    this.filter = "";
+    this.node = h("div", {}, this.body);
+    this.secrets = new Set();
+    this.#validateSoon = debounced(() => this.validate(), WAIT_MS);
+  }
+
+  #validateSoon;
+  #turn = 0;
+  #layout = "";
+
+  #set(key, value) {
+    if (value === null) delete this.config[key];
+    else this.config[key] = value;
+    this.touched.add(key);
+    this.onState({ pending: true, secrets: this.secrets });
+    this.#validateSoon();
+  }
+
+  /** Take over another configuration: from the JSON editor. */
+  replace(config) {
+    for (const key of Object.keys(this.config)) delete this.config[key];
+    Object.assign(this.config, config);
+    this.strict = true;
+    return this.validate();
+  }
+
+  /** Ask the worker. Only the newest question counts. */
+  async validate() {
+    this.#turn += 1;
+    const turn = this.#turn;
+    try {
+      const answer = await call("PUT", ["connector-plugins", this.plugin, "config", "validate"], { body: { ...this.config, "connector.class": this.config["connector.class"] ?? this.plugin }, signal: this.signal });
+      if (turn !== this.#turn) return null;
+      this.#show(answer);
+      this.onState({ pending: false, errors: answer.error_count, secrets: this.secrets });
+      return answer;
+    } catch (error) {
+      if (error.name === "AbortError" || turn !== this.#turn) return null;
+      if (!this.fields.size) this.body.replaceChildren(notice("red", error.message));
+      this.onState({ pending: false, problem: error.message, secrets: this.secrets });
+      return null;
+    }
+  }
+
+  /** Show all errors, also those of keys that were not touched, and go to the first. */
+  revealErrors() {
+    this.strict = true;
+    for (const [key, field] of this.fields) field.report(this.reports.get(key).value, true);
+    const first = this.body.querySelector("[aria-invalid=true]");
+    for (let parent = first?.closest("details"); parent; parent = parent.parentElement.closest("details")) parent.open = true;
+    first?.focus();
+  }
+
+  /** Show only keys whose name or text has these words. */
+  find(text) {
+    this.filter = text.trim().toLowerCase();
+    for (const [key, field] of this.fields) field.node.hidden = !this.#found(this.reports.get(key).definition);
+    for (const details of this.body.querySelectorAll("details")) if (this.filter) details.open = true;
+  }
+
+  #found({ name, display_name: title, documentation }) {
+    return !this.filter || `${name} ${title} ${documentation}`.toLowerCase().includes(this.filter);
+  }
+
+  #show(answer) {
+    const shown = answer.configs.filter(({ definition, value }) => definition && value?.visible && !this.hidden.has(definition.name));
+    this.reports = new Map(shown.map((report) => [report.definition.name, report]));
+    this.secrets = new Set(answer.configs.filter((one) => one.definition?.type === "PASSWORD").map((one) => one.definition.name));
+    for (const { definition } of shown) {
+      if (!this.fields.has(definition.name)) this.fields.set(definition.name, new FormField(definition, (key, value) => this.#set(key, value)));
+    }
+    this.#arrange(shown, answer.groups);
+    for (const [key, { value }] of this.reports) {
+      const field = this.fields.get(key);
+      field.setValue(this.config[key]);
+      field.report(value, this.strict || this.touched.has(key));
+      field.node.hidden = !this.#found(this.reports.get(key).definition);
+    }
+    const known = new Set([...this.hidden, ...answer.configs.map((one) => one.definition?.name)]);
+    this.others.show(Object.entries(this.config).filter(([key]) => !known.has(key)));
+    for (const key of [...this.fields.keys()]) if (!this.reports.has(key)) this.fields.delete(key);
+  }
+
+  #arrange(shown, groups) {
+    const sections = sectionsOf(shown, groups, this.config);
+    const layout = JSON.stringify(sections.map(({ title, reports }) => [title, reports.map((one) => one.definition.name)]));
+    if (layout === this.#layout) return;
+    this.#layout = layout;
+    const focused = document.activeElement;
+    const open = new Map([...this.body.querySelectorAll("details")].map((details) => [details.dataset.key, details.open]));
+    this.body.replaceChildren(...sections.map((section) => this.#section(section, open)), this.others.node);
+    if (this.body.contains(focused)) focused.focus({ preventScroll: true });
+  }
+
+  #section({ title, reports, closed }, open) {
+    const nodes = reports.map(({ definition }) => this.fields.get(definition.name).node);
+    if (!closed) return h("fieldset", { class: "form-group" }, h("legend", { class: "unseen" }, title), h("h3", {}, title), nodes);
+    const isOpen = open.get(title) ?? reports.some(({ definition, value }) => this.config[definition.name] !== undefined || value.errors.length);
+    return h("div", { class: "form-group" }, h("details", { "data-key": title, open: isOpen }, h("summary", {}, title, " ", h("span", { class: "quiet small" }, plural(nodes.length, "key"))), h("div", { class: "fields" }, nodes)));
+  }
+}
+
+/** What nearly everybody sets comes first, then the plugin's own groups, then those that all connectors have. */
+function sectionsOf(reports, groups, config) {
+  const first = reports.filter(({ definition }) => definition.required || definition.importance === "HIGH");
+  first.sort((a, b) => rank(a) - rank(b));
+  const rest = reports.filter((one) => !first.includes(one));
+  const own = rest.filter(({ definition }) => !definition.group);
+  const names = [...new Set([...groups, ...rest.map(({ definition }) => definition.group)])].filter(Boolean);
+  names.sort((a, b) => FRAMEWORK.indexOf(a) - FRAMEWORK.indexOf(b));
+  return [
+    { title: "Essentials", reports: first },
+    { title: "More of this connector", reports: own, closed: true },
+    ...names.map((name) => ({ title: name, reports: rest.filter(({ definition }) => definition.group === name), closed: true })),
+  ].filter((section) => section.reports.length);
+}
+
+function rank({ definition }) {
+  if (definition.name === "name") return 0;
+  if (definition.name === "tasks.max") return 3;
+  return definition.required ? 1 : 2;
+}
+
+/** How a form is doing, in words. */
+export function stateOf({ pending, errors, problem }) {
+  if (problem) return notice("red", problem);
+  if (pending || errors === undefined) return h("div", { class: "notice" }, icon("waiting"), h("div", {}, "Checking …"));
+  return errors ? notice("amber", `${plural(errors, "thing")} to mend before it can be used.`) : notice("green", "The worker finds nothing wrong with it.");
+}

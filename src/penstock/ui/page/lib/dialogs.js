@@ -1,0 +1,46 @@
+// Questions in front of the page: native dialogs, which keep the focus and close with Escape.
+import { h, uniqueId } from "./dom.js";
+import { button, commandsOf } from "./parts.js";
+
+/** Show a dialog; `foot` are its buttons. Returns `{node, close}`; `onclose` is called in any case. */
+export function showDialog(title, body, foot, onclose) {
+  const id = uniqueId("dialog");
+  const close = () => node.close();
+  const node = h(
+    "dialog",
+    { "aria-labelledby": id, onclose: () => { node.remove(); onclose?.(); } },
+    h("div", { class: "dialog-head" }, h("h2", { id }, title), button("Close", { iconName: "cross", iconOnly: true, kind: "plain", onclick: close })),
+    h("div", { class: "dialog-body" }, body),
+    foot && h("div", { class: "dialog-foot" }, foot),
+  );
+  document.body.append(node);
+  node.showModal();
+  return { node, close };
+}
+
+/**
+ * Ask before something is done. `operations` gives what will be done, for its commands; with `options` (a node) the
+ * user may change it, after which `refresh` draws the commands again. True when agreed.
+ */
+export function confirmed(title, { text, operations, agree, danger, options }) {
+  return new Promise((resolve) => {
+    let agreed = false;
+    const area = h("div");
+    const refresh = () => area.replaceChildren(commandsOf(operations()));
+    refresh();
+    const content = [
+      text && h("div", { class: "stack" }, text),
+      options?.(refresh),
+      h("details", { open: true }, h("summary", { class: "quiet" }, "The same from a terminal"), area),
+    ];
+    const { close } = showDialog(
+      title,
+      content,
+      [
+        button("Cancel", { onclick: () => close() }),
+        button(agree, { kind: danger ? "danger" : "primary", autofocus: true, onclick: () => { agreed = true; close(); } }),
+      ],
+      () => resolve(agreed),
+    );
+  });
+}

@@ -1,0 +1,22 @@
+// What differs between two configurations, key by key.
+import { h } from "./dom.js";
+
+/** `[{key, before, after}]`, undefined where a key is missing. */
+export function changes(before, after) {
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return keys.filter((key) => before[key] !== after[key]).map((key) => ({ key, before: before[key], after: after[key] }));
+}
+
+/** A table of changes; values of `secrets` are not shown. */
+export function diffTable(found, secrets = new Set()) {
+  const value = (key, text) => {
+    if (text === undefined) return h("span", { class: "none" }, "not set");
+    return secrets.has(key) ? "••••••" : String(text);
+  };
+  const kind = ({ before, after }) => (before === undefined ? "added" : after === undefined ? "removed" : "changed");
+  const rows = found.map((one) =>
+    h("tr", {}, h("th", { scope: "row", class: "mono" }, one.key), h("td", {}, kind(one)), h("td", { class: one.before === undefined ? null : "removed" }, value(one.key, one.before)), h("td", { class: one.after === undefined ? null : "added" }, value(one.key, one.after))),
+  );
+  const columns = ["Key", "Change", "Before", "After"].map((label) => h("th", { scope: "col" }, label));
+  return h("table", { class: "diff" }, h("caption", { class: "unseen" }, "What changes"), h("thead", {}, h("tr", {}, columns)), h("tbody", {}, rows));
+}

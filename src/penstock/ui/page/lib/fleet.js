@@ -1,0 +1,28 @@
+// All connectors, as views want them.
+import { get } from "./api.js";
+import { reason } from "./format.js";
+import { overall } from "./states.js";
+
+/** Connectors by name: `{name, type, className, state, status, config, workers, why}`. */
+export async function connectors(signal) {
+  const found = await get(["connectors"], { query: { expand: ["status", "info"] }, signal });
+  return Object.entries(found)
+    .filter(([, one]) => one.status && one.info)
+    .map(([name, one]) => connectorOf(name, one))
+    .sort((a, b) => a.name.localeCompare(b.name));
+}
+
+function connectorOf(name, { status, info }) {
+  const parts = [status.connector, ...status.tasks];
+  const failed = parts.find((part) => part.state === "FAILED");
+  return {
+    name,
+    status,
+    config: info.config,
+    type: status.type,
+    className: info.config["connector.class"] ?? "",
+    state: overall(status),
+    workers: [...new Set(parts.map((part) => part.worker_id))].sort(),
+    why: failed ? reason(failed.trace) || "It failed without a trace." : null,
+  };
+}

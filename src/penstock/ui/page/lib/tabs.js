@@ -1,0 +1,32 @@
+// A row of tabs: arrow keys move between them, the chosen one is in the order of the Tab key.
+import { h } from "./dom.js";
+
+/** `choose(id)` is called for another tab; the panel has the id `tabpanel`. */
+export function tabs(label, all, chosen, choose) {
+  const move = (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const to = event.key === "Home" ? 0 : event.key === "End" ? all.length - 1 : null;
+    if (!step && to === null) return;
+    event.preventDefault();
+    const here = all.findIndex((one) => one.id === chosen);
+    const next = all[to ?? (here + step + all.length) % all.length];
+    choose(next.id);
+    requestAnimationFrame(() => document.getElementById(`tab-${next.id || "main"}`)?.focus());
+  };
+  const keepFocus = (id) => {
+    choose(id);
+    requestAnimationFrame(() => document.getElementById(`tab-${id || "main"}`)?.focus());
+  };
+  const made = all.map((one) => {
+    const selected = one.id === chosen;
+    return h(
+      "button",
+      {
+        type: "button", role: "tab", id: `tab-${one.id || "main"}`, "aria-selected": String(selected), "aria-controls": selected ? "tabpanel" : null,
+        tabindex: selected ? "0" : "-1", onclick: () => keepFocus(one.id),
+      },
+      one.label,
+    );
+  });
+  return h("div", { class: "tabs", role: "tablist", "aria-label": label, onkeydown: move }, made);
+}

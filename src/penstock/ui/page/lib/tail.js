@@ -1,0 +1,42 @@
+// Following a topic: where it begins, what has come since, never more than a window of it.
+import { get } from "./api.js";
+
+export const KEEP = 500;
+const PAGE = 200;
+
+/** Records of a topic from a chosen place on, newest last. */
+export class Tail {
+  records = [];
+  next = null;
+  dropped = 0;
+
+  constructor(topic, start, signal) {
+    this.topic = topic;
+    this.start = start;
+    this.signal = signal;
+  }
+
+  /** Ask once; how many records came. */
+  async ask() {
+    this.next ??= await this.#begin();
+    const page = await get(["topics", this.topic, "records"], { query: { from: this.next, limit: PAGE }, signal: this.signal });
+    this.next = page.next;
+    this.more = page.more;
+    this.records.push(...page.records);
+    const extra = Math.max(0, this.records.length - KEEP);
+    this.records.splice(0, extra);
+    this.dropped += extra;
+    return page.records.length;
+  }
+
+  async #begin() {
+    const { partitions } = await get(["topics", this.topic], { signal: this.signal });
+    if (this.start === "recent") {
+      const each = Math.max(1, Math.floor(100 / Math.max(1, partitions.length)));
+      return partitions.map((one) => `${one.partition}:${Math.max(one.start, one.end - each)}`).join(",");
+    }
+    if (this.start === "earliest") return partitions.map((one) => `${one.partition}:${one.start}`).join(",");
+    const { offsets } = await get(["topics", this.topic, "offsets"], { query: { at: this.start }, signal: this.signal });
+    return offsets.map((offset, partition) => `${partition}:${offset}`).join(",");
+  }
+}

@@ -1,0 +1,70 @@
+// What lifecycle hooks have done for a connector, and have to do.
+import { perform } from "../../lib/actions.js";
+import { get } from "../../lib/api.js";
+import { confirmed } from "../../lib/dialogs.js";
+import { h, onChange, swap } from "../../lib/dom.js";
+import { ago, moment, plural, reason } from "../../lib/format.js";
+import * as operations from "../../lib/operations.js";
+import { button, empty, notice, panel, table } from "../../lib/parts.js";
+
+const EVERY_MS = 2000;
+
+export function lifecycleTab(root, life, { name }) {
+  const area = h("div", { class: "stack loose" });
+  root.append(area);
+  const draw = onChange((found) => swap(area, hooksPanel(found), cleanupsPanel(found.cleanups, () => refresh()), activePanel(found.active)));
+  const refresh = life.poll(
+    async () => draw(await get(["connectors", name, "lifecycle"], { signal: life.signal })),
+    EVERY_MS,
+    (error) => swap(area, notice("red", error.message)),
+  );
+  return { update: () => {} };
+}
+
+function hooksPanel({ pending, next_hook: next, active }) {
+  const facts = [];
+  if (pending?.error) {
+    facts.push(notice("red", h("strong", {}, pending.hook), ` has failed ${plural(pending.tries, "time")} since ${moment(pending.since)}: ${reason(pending.error)}`));
+    facts.push(h("pre", { class: "code trace", tabindex: "0", role: "group", "aria-label": `Trace of ${pending.hook}` }, pending.error));
+  } else if (pending) {
+    facts.push(notice("blue", h("strong", {}, pending.hook), ` is being called, since ${moment(pending.since)}.`));
+  }
+  facts.push(
+    h(
+      "dl",
+      { class: "facts-list" },
+      h("dt", {}, "Next hook"), h("dd", {}, next ? [h("code", {}, next), " at the next start"] : "None is due: what runs is what was configured."),
+      h("dt", {}, "Active configuration"), h("dd", {}, active ? "The one below; hooks were called for it." : "None: it has never been started."),
+    ),
+  );
+  return panel("Lifecycle hooks", {}, h("div", { class: "body stack" }, facts));
+}
+
+function cleanupsPanel(cleanups, refresh) {
+  return cleanups.length ? cleanupsTable(cleanups, refresh, "Clean-ups owed under this name") : null;
+}
+
+/** Clean-ups in a panel, each with a way to give it up. */
+export function cleanupsTable(cleanups, refresh, title) {
+  const rows = cleanups.map((one) => {
+    const operation = () => operations.giveUpCleanup(one.id);
+    const giveUp = button("Give up", {
+      small: true, kind: "danger", key: `give up ${one.id}`, operation,
+      onclick: async () => {
+        const text = h("p", {}, `What ${one.connector} made outside stays there: you have to remove it yourself.`);
+        if (await confirmed("Give up this clean-up?", { text, operations: operation, agree: "Give up", danger: true })) await perform(operation()).catch(() => {});
+        refresh();
+      },
+    });
+    return h("tr", {},
+      h("td", {}, one.connector), h("td", {}, ago(one.since)), h("td", { class: "number" }, String(one.tries)),
+      h("td", { class: "wrap" }, one.error ? reason(one.error) : "–"), h("td", {}, one.next_try ? moment(one.next_try) : "now"), h("td", {}, giveUp));
+  });
+  return panel(title, {}, table(title, ["Connector", "Since", { label: "Tries", class: "number" }, "Last error", "Next try", { label: "Actions", unseen: true }], rows));
+}
+
+function activePanel(active) {
+  if (!active) return panel("Active configuration", {}, empty("None", "The creation hook is called when it first starts."));
+  const rows = Object.entries(active).sort().map(([key, value]) => h("tr", {}, h("th", { scope: "row", class: "mono" }, key), h("td", { class: "mono wrap" }, value ?? "null")));
+  return panel("Active configuration", {}, table("Active configuration", ["Key", "Value"], rows));
+}

@@ -1,0 +1,147 @@
+// Committed offsets: looked at while it runs, edited and reset while it is stopped.
+import { perform } from "../../lib/actions.js";
+import { get } from "../../lib/api.js";
+import { confirmed } from "../../lib/dialogs.js";
+import { h, onChange, swap, uniqueId } from "../../lib/dom.js";
+import { compactText, parse, readableText } from "../../lib/exact_json.js";
+import { plural, whole } from "../../lib/format.js";
+import * as operations from "../../lib/operations.js";
+import { button, empty, notice, panel, table } from "../../lib/parts.js";
+
+const EVERY_MS = 2500;
+
+export function offsetsTab(root, life, shared) {
+  const { name } = shared;
+  const hint = h("div");
+  const list = h("div");
+  const form = h("div");
+  root.append(hint, list, form);
+  let entries = null;
+  let stopped = null;
+  const drawHint = onChange((state) => swap(hint, hintOf(state, name, shared)));
+  const drawList = onChange((found, ends, editable) => swap(list, listPanel(found, ends, editable, edit, resetAll)));
+  const edit = (entry) => swap(form, editForm(entry, shared, entries, () => { swap(form); refresh(); }, () => swap(form)));
+  const resetAll = async () => {
+    const operation = () => operations.resetOffsets(name);
+    const text = h("p", {}, "It forgets where it was and begins anew: a source reads everything again, a sink its topics from their start.");
+    if (await confirmed(`Reset all offsets of ${name}?`, { text, operations: operation, agree: "Reset", danger: true })) await perform(operation()).catch(() => {});
+    refresh();
+  };
+  const draw = (ends) => {
+    if (entries && stopped !== null) drawList(entries, ends, stopped);
+  };
+  let lastEnds = {};
+  const refresh = life.poll(
+    async () => {
+      entries = (await get(["connectors", name, "offsets"], { signal: life.signal })).offsets;
+      lastEnds = await endsOf(entries, life.signal);
+      draw(lastEnds);
+    },
+    EVERY_MS,
+    (error) => swap(hint, notice("red", error.message)),
+  );
+  return {
+    update: ({ status }) => {
+      const now = status.connector.state === "STOPPED";
+      drawHint(status.connector.state);
+      if (stopped !== now) {
+        stopped = now;
+        if (!now) swap(form);
+        draw(lastEnds);
+      }
+    },
+  };
+}
+
+/** Ends of the partitions that a sink reads, as `topic-partition`. */
+async function endsOf(entries, signal) {
+  if (!entries.some((one) => typeof one.partition?.kafka_topic === "string")) return {};
+  const topics = await get(["topics"], { signal });
+  return Object.fromEntries(topics.flatMap((topic) => topic.partitions.map((one) => [`${topic.name}-${one.partition}`, one.end])));
+}
+
+function hintOf(state, name, shared) {
+  if (state === "STOPPED") return notice("green", "It is stopped: offsets can be changed. Resume it when you are done.");
+  const operation = () => operations.stop(name);
+  const stop = button("Stop it", { small: true, key: "stop it", operation, onclick: () => perform(operation()).catch(() => {}).then(shared.refresh) });
+  return notice("blue", "Offsets can be changed while it is stopped. ", stop);
+}
+
+function listPanel(entries, ends, editable, edit, resetAll) {
+  const tools = h("div", { class: "actions push" },
+    button("Add", { small: true, iconName: "plus", key: "add", disabled: !editable, onclick: () => edit(null) }),
+    button("Reset all", { small: true, kind: "danger", key: "reset all", disabled: !editable || !entries.length, onclick: resetAll }));
+  if (!entries.length) return panel("Offsets", { tools }, empty("No offsets yet", "They are written with the first batch of records."));
+  const sink = Object.keys(ends).length > 0;
+  const columns = sink
+    ? ["Topic", { label: "Partition", class: "number" }, { label: "Offset", class: "number" }, { label: "Lag", class: "number" }]
+    : ["Source partition", "Source offset"];
+  const rows = entries.map((entry) => {
+    const change = button("Edit", { small: true, iconName: "edit", key: `edit ${compactText(entry.partition)}`, disabled: !editable, "aria-label": `Edit the offset of ${compactText(entry.partition)}`, onclick: () => edit(entry) });
+    return h("tr", {}, sink ? sinkCells(entry, ends) : [h("td", { class: "mono wrap" }, compactText(entry.partition)), h("td", { class: "mono wrap" }, compactText(entry.offset))], h("td", {}, change));
+  });
+  return panel("Offsets", { tools }, table("Offsets", [...columns, { label: "Actions", unseen: true }], rows), h("footer", {}, plural(entries.length, "partition")));
+}
+
+function sinkCells({ partition, offset }, ends) {
+  const end = ends[`${partition.kafka_topic}-${partition.kafka_partition}`];
+  return [
+    h("td", {}, partition.kafka_topic),
+    h("td", { class: "number" }, String(partition.kafka_partition)),
+    h("td", { class: "number" }, whole(offset.kafka_offset)),
+    h("td", { class: "number" }, end === undefined ? "–" : whole(Math.max(0, end - offset.kafka_offset))),
+  ];
+}
+
+function editForm(entry, { name }, entries, finished, cancelled) {
+  const shape = entry ?? { partition: entries?.[0]?.partition ?? {}, offset: entries?.[0]?.offset ?? {} };
+  const partition = jsonField("Partition", shape.partition, { readonly: entry !== null });
+  const offset = jsonField("New offset (null forgets it)", shape.offset, { focus: true });
+  const change = () => operations.setOffsets(name, [{ partition: partition.value(), offset: offset.value() }]);
+  const save = async (event) => {
+    event.preventDefault();
+    if (!partition.check() || !offset.check()) return;
+    const shown = h("table", { class: "diff" }, h("caption", { class: "unseen" }, "What changes"),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Now"), h("th", { scope: "col" }, "Then"))),
+      h("tbody", {}, h("tr", {}, h("td", { class: "removed" }, entry ? compactText(entry.offset) : "–"), h("td", { class: "added" }, compactText(offset.value())))));
+    if (!(await confirmed(`Set the offset of ${compactText(partition.value())}?`, { text: shown, operations: change, agree: "Set offset" }))) return;
+    try {
+      await perform(change());
+      finished();
+    } catch (error) {
+      offset.fail(error.message);
+    }
+  };
+  const made = panel(entry ? "Edit an offset" : "Add an offset", {},
+    h("form", { class: "body stack", onsubmit: save, novalidate: true }, partition.node, offset.node,
+      h("div", { class: "row" }, h("button", { type: "submit", class: "button primary" }, "Review"), button("Cancel", { onclick: cancelled }))));
+  requestAnimationFrame(() => offset.focus());
+  return made;
+}
+
+function jsonField(label, value, { readonly = false } = {}) {
+  const id = uniqueId("json");
+  const error = h("div", { class: "error", id: `${id}-error`, role: "alert" });
+  const area = h("textarea", { id, rows: "4", readonly, spellcheck: "false", "aria-describedby": `${id}-error`, value: readableText(value) });
+  const fail = (message) => {
+    error.textContent = message;
+    area.setAttribute("aria-invalid", message ? "true" : "false");
+  };
+  return {
+    node: h("div", { class: "field" }, h("div", { class: "about" }, h("label", { for: id }, label)), h("div", {}, area, error)),
+    value: () => parse(area.value),
+    focus: () => area.focus(),
+    fail,
+    check: () => {
+      try {
+        const found = parse(area.value);
+        const fits = found === null || (typeof found === "object" && !Array.isArray(found));
+        fail(fits ? "" : "This must be an object, or null.");
+        return fits;
+      } catch (problem) {
+        fail(`This is not JSON: ${problem.message}`);
+        return false;
+      }
+    },
+  };
+}

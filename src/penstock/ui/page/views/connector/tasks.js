@@ -1,0 +1,112 @@
+// The tasks of a connector with their traces, and how much it moves.
+import { perform } from "../../lib/actions.js";
+import { get } from "../../lib/api.js";
+import { chart } from "../../lib/chart.js";
+import { showDialog } from "../../lib/dialogs.js";
+import { h, onChange, swap } from "../../lib/dom.js";
+import { observeConnector } from "../../lib/flow.js";
+import { compact, plural, rate, reason, whole } from "../../lib/format.js";
+import * as operations from "../../lib/operations.js";
+import { button, copyButton, empty, notice, panel, table } from "../../lib/parts.js";
+import { badge } from "../../lib/states.js";
+
+const FLOW_MS = 2000;
+
+export function tasksTab(root, life, shared) {
+  const failure = h("div");
+  const tasks = h("div");
+  const flow = h("div", { class: "columns" });
+  root.append(failure, flow, tasks);
+  const drawFailure = onChange((component) => swap(failure, component.trace ? failurePanel(component) : null));
+  const drawTasks = onChange((status) => swap(tasks, tasksPanel(status, shared)));
+  let charts = null;
+  life.poll(async () => {
+    if (!shared.status) return;
+    charts ??= flowCharts(flow, shared.status.type);
+    charts.update(await observeConnector(shared.name, shared.status.type, life.signal));
+  }, FLOW_MS);
+  return {
+    update: ({ status }) => {
+      drawFailure(status.connector);
+      drawTasks(status);
+    },
+  };
+}
+
+function flowCharts(root, type) {
+  const sink = type === "sink";
+  const moved = chart(sink ? "Records delivered" : "Records into its topics", "records/s");
+  const movedNow = h("span", { class: "now push" }, "–");
+  root.append(panel(sink ? "Records delivered" : "Records into its topics", { tools: movedNow }, moved.node));
+  const lag = sink ? chart("Lag", "records", { colour: 2, format: compact }) : null;
+  const lagNow = h("span", { class: "now push" }, "–");
+  if (sink) root.append(panel("Lag", { tools: lagNow }, lag.node));
+  else root.classList.remove("columns");
+  return {
+    update: (seen) => {
+      moved.update(seen.rates);
+      movedNow.textContent = `${rate(seen.now)} records/s`;
+      if (!sink) return;
+      lag.update(seen.lags);
+      lagNow.textContent = seen.lag === null ? "–" : `${whole(seen.lag)} records`;
+    },
+  };
+}
+
+function failurePanel({ trace }) {
+  return panel(
+    "Why the connector failed",
+    { tools: h("span", { class: "push" }, copyButton("trace", trace)) },
+    h("div", { class: "body stack" }, notice("red", reason(trace)), traceOf(trace, "Trace of the connector")),
+  );
+}
+
+const traceOf = (trace, label) => h("pre", { class: "code trace", tabindex: "0", role: "group", "aria-label": label, "data-scroll": label }, trace.trim());
+
+function tasksPanel(status, shared) {
+  const { tasks } = status;
+  const tools = h("span", { class: "quiet push" }, plural(tasks.length, "task"));
+  if (!tasks.length) {
+    const stopped = status.connector.state === "STOPPED";
+    return panel("Tasks", { tools }, empty("No tasks", stopped ? "A stopped connector has none. Resume it to start them." : "It has made none yet, or there is nothing for it to do."));
+  }
+  const rows = tasks.flatMap((task) => taskRows(task, shared));
+  return panel("Tasks", { tools }, table("Tasks", ["Task", "State", "Worker", "Version", { label: "Actions", unseen: true }], rows));
+}
+
+function taskRows(task, { name, refresh }) {
+  const operation = () => operations.restartTask(name, task.id);
+  const row = h(
+    "tr",
+    { "data-task": task.id },
+    h("th", { scope: "row" }, String(task.id)),
+    h("td", {}, badge(task.state)),
+    h("td", { class: "quiet small wrap" }, task.worker_id),
+    h("td", { class: "quiet small" }, task.version ?? "–"),
+    h(
+      "td",
+      {},
+      h("div", { class: "row end" },
+        button("Restart", { small: true, iconName: "restart", key: `restart ${task.id}`, operation, "aria-label": `Restart task ${task.id}`, onclick: () => perform(operation()).catch(() => {}).then(refresh) }),
+        button("Configuration", { small: true, kind: "plain", key: `config ${task.id}`, "aria-label": `Configuration of task ${task.id}`, onclick: () => showTaskConfig(name, task.id) })),
+    ),
+  );
+  if (!task.trace) return [row];
+  const label = `Trace of task ${task.id}`;
+  const trace = h(
+    "tr",
+    { "data-trace": task.id },
+    h("td", { colspan: "5" },
+      h("div", { class: "stack" },
+        h("div", { class: "row" }, notice("red", reason(task.trace)), copyButton(label, task.trace)),
+        h("details", { "data-key": `trace ${task.id}`, open: true }, h("summary", { class: "quiet" }, label), traceOf(task.trace, label)))),
+  );
+  return [row, trace];
+}
+
+async function showTaskConfig(name, id) {
+  const tasks = await get(["connectors", name, "tasks"]);
+  const config = tasks.find((task) => task.id.task === id)?.config ?? {};
+  const rows = Object.entries(config).sort().map(([key, value]) => h("tr", {}, h("th", { scope: "row", class: "mono" }, key), h("td", { class: "mono wrap" }, value ?? "null")));
+  showDialog(`Configuration of task ${id}`, table(`Configuration of task ${id}`, ["Key", "Value"], rows));
+}

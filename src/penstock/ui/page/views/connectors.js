@@ -1,0 +1,188 @@
+// All connectors: search, filter, sort, choose some and act on them.
+import { perform, viewing } from "../lib/actions.js";
+import { bulk } from "../lib/bulk.js";
+import { h, onChange, swap } from "../lib/dom.js";
+import { connectors } from "../lib/fleet.js";
+import { plural, shortClass } from "../lib/format.js";
+import { icon } from "../lib/icons.js";
+import * as operations from "../lib/operations.js";
+import { button, empty, head, notice, panel, search, table } from "../lib/parts.js";
+import { link, remember } from "../lib/router.js";
+import { badge, describe, STATES, taskBars } from "../lib/states.js";
+
+const EVERY_MS = 2000;
+const PAGE = 200;
+const COLUMNS = [
+  { id: "name", label: "Name", value: (one) => one.name.toLowerCase() },
+  { id: "state", label: "State", value: (one) => Object.keys(STATES).indexOf(one.state) },
+  { id: "tasks", label: "Tasks", value: (one) => one.status.tasks.length },
+  { id: "type", label: "Type", value: (one) => one.type },
+  { id: "worker", label: "Worker", value: (one) => one.workers.join() },
+];
+
+export function connectorsView(root, life, { query }) {
+  document.title = "Connectors – Penstock";
+  viewing(operations.listConnectors());
+  const filter = {
+    text: query.get("q") ?? "", state: query.get("state") ?? "", type: query.get("type") ?? "",
+    sort: query.get("sort") ?? "name", down: query.get("down") === "1",
+  };
+  const chosen = new Set();
+  let fleet = null;
+  let shownRows = PAGE;
+  const chips = h("div", { class: "chips", role: "group", "aria-label": "State" });
+  const types = h(
+    "select",
+    { "aria-label": "Type", value: filter.type, onchange: (event) => change({ type: event.target.value }) },
+    [["", "All types"], ["source", "Sources"], ["sink", "Sinks"]].map(([value, label]) => h("option", { value, selected: value === filter.type }, label)),
+  );
+  const bar = h("div");
+  const list = h("div");
+  const count = h("span", { class: "quiet", role: "status" });
+  const box = panel("", {}, h("div", { class: "filters" }, search("Search connectors", filter.text, (text) => change({ text }), { id: "search" }), types, chips), bar, list);
+  box.setAttribute("aria-label", "Connectors");
+  const trouble = h("div");
+  root.append(head("Connectors", { beside: count, actions: h("a", { class: "button primary", href: "#/new" }, icon("plus"), "New connector") }), trouble, box);
+
+  const change = (what) => {
+    Object.assign(filter, what);
+    shownRows = PAGE;
+    remember(["connectors"], { q: filter.text, state: filter.state, type: filter.type, sort: filter.sort === "name" ? "" : filter.sort, down: filter.down ? "1" : "" });
+    draw();
+  };
+  const matching = () => fleet.filter((one) => matches(one, filter)).sort(order(filter));
+  const drawChips = onChange((counts, state) => swap(chips, chipsOf(counts, state, (value) => change({ state: value }))));
+  const drawList = onChange((rows, names) => {
+    swap(list, rows.length ? listOf(rows, filter, chosen, names, { change, draw, act }) : nothing(fleet.length));
+  });
+  const drawBar = onChange((names) => swap(bar, names.length ? bulkBar(names, chosen, fleet, draw, () => refresh()) : null));
+  const draw = () => {
+    if (!fleet) return;
+    for (const name of chosen) if (!fleet.some((one) => one.name === name)) chosen.delete(name);
+    const rows = matching();
+    count.textContent = rows.length === fleet.length ? plural(fleet.length, "connector") : `${rows.length} of ${plural(fleet.length, "connector")}`;
+    drawChips(countStates(fleet), filter.state);
+    drawBar([...chosen].sort());
+    drawList(rows.slice(0, shownRows), [...chosen].sort(), rows.length, filter.sort, filter.down);
+    if (rows.length > shownRows) list.append(h("div", { class: "body" }, button(`Show ${rows.length - shownRows} more`, { onclick: () => { shownRows += PAGE * 5; draw(); } })));
+  };
+  const act = (operation) => perform(operation).catch(() => {}).then(() => refresh());
+  const refresh = life.poll(
+    async () => {
+      fleet = await connectors(life.signal);
+      trouble.replaceChildren();
+      draw();
+    },
+    EVERY_MS,
+    (error) => trouble.replaceChildren(notice("red", error.message)),
+  );
+}
+
+function matches(one, { text, state, type }) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const about = `${one.name} ${one.className} ${one.config.topics ?? ""} ${one.config.topic ?? ""} ${one.workers.join(" ")}`.toLowerCase();
+  return (!state || one.state === state) && (!type || one.type === type) && words.every((word) => about.includes(word));
+}
+
+function order({ sort, down }) {
+  const { value } = COLUMNS.find((column) => column.id === sort) ?? COLUMNS[0];
+  const sign = down ? -1 : 1;
+  return (a, b) => {
+    const [left, right] = [value(a), value(b)];
+    return left < right ? -sign : left > right ? sign : a.name.localeCompare(b.name);
+  };
+}
+
+function countStates(fleet) {
+  const counts = {};
+  for (const one of fleet) counts[one.state] = (counts[one.state] ?? 0) + 1;
+  return counts;
+}
+
+function chipsOf(counts, chosen, choose) {
+  const shown = Object.keys(STATES).filter((state) => counts[state] || state === chosen);
+  return shown.map((state) => {
+    const { label, sign } = describe(state);
+    const pressed = state === chosen;
+    return h(
+      "button",
+      { type: "button", class: "chip", "aria-pressed": String(pressed), "data-key": `chip ${state}`, onclick: () => choose(pressed ? "" : state) },
+      icon(sign), `${label} ${counts[state] ?? 0}`,
+    );
+  });
+}
+
+function listOf(rows, filter, chosen, names, { change, draw, act }) {
+  const all = rows.every((one) => chosen.has(one.name));
+  const tick = h("input", {
+    type: "checkbox", "aria-label": "Choose all that are shown", "data-key": "tick all", checked: all, indeterminate: !all && names.length > 0,
+    onchange: () => { for (const one of rows) all ? chosen.delete(one.name) : chosen.add(one.name); draw(); },
+  });
+  const columns = COLUMNS.map((column) => {
+    const active = filter.sort === column.id;
+    const node = h(
+      "button",
+      { type: "button", class: "sort", "data-key": `sort ${column.id}`, onclick: () => change({ sort: column.id, down: active && !filter.down }) },
+      column.label, active && icon(filter.down ? "down" : "up"),
+    );
+    return { label: column.label, node, sort: active ? (filter.down ? "descending" : "ascending") : null };
+  });
+  return table("Connectors", [{ label: "", node: tick, class: "tick" }, ...columns, { label: "Actions", unseen: true }], rows.map((one) => rowOf(one, chosen, draw, act)));
+}
+
+function rowOf(one, chosen, draw, act) {
+  const { name } = one;
+  const tick = h("input", {
+    type: "checkbox", "aria-label": `Choose ${name}`, "data-key": `tick ${name}`, checked: chosen.has(name),
+    onchange: (event) => { event.target.checked ? chosen.add(name) : chosen.delete(name); draw(); },
+  });
+  const quick = (label, iconName, operation) =>
+    button(`${label} ${name}`, { iconName, iconOnly: true, kind: "plain", key: `${label} ${name}`, operation, onclick: () => act(operation()) });
+  const runs = one.status.connector.state !== "PAUSED" && one.status.connector.state !== "STOPPED";
+  return h(
+    "tr",
+    { "data-name": name },
+    h("td", { class: "tick" }, tick),
+    h(
+      "td",
+      {},
+      h("div", { class: "name-cell" }, h("a", { href: link(["connectors", name]), "data-key": `to ${name}` }, name), h("span", { class: "quiet small" }, shortClass(one.className)),
+        one.why && h("span", { class: "quiet small cut wrap" }, one.why)),
+    ),
+    h("td", {}, badge(one.state)),
+    h("td", {}, taskBars(one.status.tasks)),
+    h("td", {}, h("span", { class: "check" }, icon(one.type === "sink" ? "sink" : "source"), one.type)),
+    h("td", { class: "quiet small wrap" }, one.workers.join(", ")),
+    h(
+      "td",
+      {},
+      h("div", { class: "row end" },
+        runs ? quick("Pause", "pause", () => operations.pause(name)) : quick("Resume", "play", () => operations.resume(name)),
+        quick("Restart", "restart", () => (one.why ? operations.restartFailed(name) : operations.restart(name)))),
+    ),
+  );
+}
+
+function nothing(total) {
+  return total
+    ? empty("Nothing matches", "Change the search or the filters.")
+    : empty("No connectors yet", h("a", { href: "#/new" }, "Create the first one"), " from a form, or ", h("a", { href: "#/pipelines" }, "plan a pipeline file"), ".");
+}
+
+function bulkBar(names, chosen, fleet, draw, refresh) {
+  const run = (verb, make, more = {}) => bulk(verb, names, make, more).then((ran) => { if (ran) chosen.clear(); draw(); refresh(); });
+  const make = (label, iconName, operation, more) =>
+    button(label, { iconName, small: true, key: `bulk ${label}`, kind: more?.danger ? "danger" : null, onclick: () => run(label, operation, more) });
+  return h(
+    "div",
+    { class: "bulk", role: "toolbar", "aria-label": "Actions on the chosen connectors" },
+    h("strong", {}, `${names.length} chosen`),
+    make("Pause", "pause", operations.pause),
+    make("Resume", "play", operations.resume),
+    make("Stop", "stop", operations.stop),
+    make("Restart", "restart", operations.restart),
+    make("Restart failed", "restart", operations.restartFailed),
+    make("Delete", "trash", operations.remove, { danger: true, offsets: true }),
+    button("Choose none", { small: true, kind: "plain", key: "bulk none", onclick: () => { chosen.clear(); draw(); } }),
+  );
+}

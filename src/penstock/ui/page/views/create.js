@@ -1,0 +1,107 @@
+// A new connector: choose a plugin, fill in the form that its definition makes, create.
+import { perform, viewing } from "../lib/actions.js";
+import { get } from "../lib/api.js";
+import { masked } from "../lib/commands.js";
+import { configEditor } from "../lib/config_editor.js";
+import { stateOf } from "../lib/config_form.js";
+import { h, swap } from "../lib/dom.js";
+import { shortClass } from "../lib/format.js";
+import { icon } from "../lib/icons.js";
+import * as operations from "../lib/operations.js";
+import { button, commandsOf, empty, head, notice, panel, search } from "../lib/parts.js";
+import { go, link } from "../lib/router.js";
+
+const STATES = [["RUNNING", "Running"], ["PAUSED", "Paused"], ["STOPPED", "Stopped: offsets can be set first"]];
+
+export function createView(root, life, { parts, query }) {
+  document.title = "New connector – Penstock";
+  viewing(operations.listPlugins());
+  if (parts[1] === "copy") copyOf(root, life, query.get("of"));
+  else if (parts[1]) fillIn(root, life, parts[1], { "connector.class": parts[1] });
+  else choosePlugin(root, life);
+}
+
+async function copyOf(root, life, name) {
+  try {
+    const { config } = await get(["connectors", name], { signal: life.signal });
+    fillIn(root, life, config["connector.class"], { ...config, name: `${name}-copy` });
+  } catch (error) {
+    if (!life.over) root.append(head("New connector"), notice("red", error.message));
+  }
+}
+
+function choosePlugin(root, life) {
+  const list = h("div", { class: "stack loose" });
+  let plugins = null;
+  let text = "";
+  const draw = () => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = plugins.filter((plugin) => words.every((word) => `${plugin.class} ${plugin.type}`.toLowerCase().includes(word)));
+    const part = (type, title) => {
+      const some = found.filter((plugin) => plugin.type === type);
+      return some.length ? h("section", { class: "stack", "aria-label": title }, h("h2", {}, title), h("div", { class: "plugins" }, some.map(card))) : null;
+    };
+    swap(list, found.length ? [part("source", "Sources"), part("sink", "Sinks")] : empty("Nothing matches", "Plugins come from installed packages and plugin.path."));
+  };
+  root.append(head("New connector", { crumbs: h("a", { href: "#/connectors" }, "Connectors") }), h("p", { class: "quiet" }, "What should it be?"), search("Search plugins", "", (value) => { text = value; draw(); }), list);
+  life.poll(
+    async () => {
+      plugins ??= (await get(["connector-plugins"], { signal: life.signal })).sort((a, b) => shortClass(a.class).localeCompare(shortClass(b.class)));
+      if (!list.children.length) draw();
+    },
+    30_000,
+    (error) => swap(list, notice("red", error.message)),
+  );
+}
+
+function card(plugin) {
+  return h(
+    "a",
+    { class: "plugin", href: link(["new", plugin.class]), "data-key": plugin.class },
+    h("span", { class: "row" }, icon(plugin.type), h("strong", {}, shortClass(plugin.class)), plugin.version && h("span", { class: "tag push" }, plugin.version)),
+    h("span", { class: "quiet small wrap mono" }, plugin.class),
+  );
+}
+
+function fillIn(root, life, plugin, config) {
+  const state = h("div", { role: "status" });
+  const preview = h("div");
+  const initial = h("select", { id: "initial-state", onchange: () => draw() }, STATES.map(([value, label]) => h("option", { value }, label)));
+  let secrets = new Set();
+  const operation = () => operations.create(config.name ?? "", { ...config }, initial.value);
+  const draw = () => preview.replaceChildren(commandsOf(masked(operation(), secrets)));
+  const editor = configEditor(plugin, config, {
+    signal: life.signal,
+    onState: (now) => {
+      secrets = now.secrets;
+      state.replaceChildren(stateOf(now));
+      draw();
+    },
+  });
+  const create = async () => {
+    if (!(await editor.commit())) return;
+    const answer = await editor.form.validate();
+    if (!answer || answer.error_count) {
+      editor.form.revealErrors();
+      return;
+    }
+    try {
+      await perform(operation(), { secrets });
+      go(["connectors", config.name]);
+    } catch {
+      // The user was told; the form stays as it is.
+    }
+  };
+  const side = h(
+    "div",
+    { class: "stack sticky" },
+    state,
+    panel("Create", {}, h("div", { class: "body stack" }, h("label", { for: "initial-state" }, "Begin as"), initial, button("Create connector", { kind: "primary", iconName: "plus", onclick: create }))),
+    panel("The same from a terminal", {}, h("div", { class: "body" }, preview)),
+  );
+  root.append(
+    head(`New ${shortClass(plugin)}`, { crumbs: [h("a", { href: "#/connectors" }, "Connectors"), " / ", h("a", { href: "#/new" }, "New")] }),
+    h("div", { class: "columns wide-left" }, editor.node, side),
+  );
+  if (!document.activeElement || document.activeElement === document.body) root.querySelector("h1").focus();
+}
