@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import msgspec
 
 from penstock.runtime.herder import Herder
 from penstock.runtime.pipeline_files import PipelineFiles
-from penstock.runtime.provisioning.documents import NATIVE, Document
+from penstock.runtime.provisioning.documents import NATIVE, Document, parse_documents
 from penstock.runtime.provisioning.shapes import Pipeline, PipelineFile, pipeline_schema
 
 from .answers import Answer, ok
@@ -23,10 +24,14 @@ MAX_DOCUMENTS = 100_000
 
 
 class FileBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A document of a file. ``number`` counts the YAML documents of a file, from 0."""
+    """A document of a file, or with ``text`` a whole file in YAML or JSON.
+
+    ``number`` counts the YAML documents of a file, from 0.
+    """
 
     file: str
-    document: PipelineFile
+    document: PipelineFile | None = None
+    text: str | None = None
     number: Annotated[int, msgspec.Meta(ge=0, lt=MAX_DOCUMENTS)] = 0
 
 
@@ -50,11 +55,27 @@ class ApplyBody(PlanBody, forbid_unknown_fields=True):
 
 
 class PipelinesRequest(msgspec.Struct):
-    """A body that was read."""
+    """A body that was read; ``texts`` are whole files by their names, which were not parsed yet."""
 
     files: PipelineFiles
+    texts: list[tuple[str, str]]
     adopt: bool
     plan: str | None
+
+    async def all_files(self) -> PipelineFiles:
+        """All files. YAML may be slow to parse: that is done on a thread."""
+        if self.texts:
+            await asyncio.to_thread(self._parse)
+        return self.files
+
+    def _parse(self) -> None:
+        for file, text in self.texts:
+            documents, problems = parse_documents(text, file)
+            self.files.documents += documents
+            self.files.problems += problems
+            if problems:
+                self.files.unread.add(file)
+        self.texts = []
 
 
 def plan_body(body: bytes) -> PipelinesRequest:
@@ -67,12 +88,12 @@ def apply_body(body: bytes) -> PipelinesRequest:
 
 async def plan_pipelines(herder: Herder, request: Request) -> Answer:
     wanted: PipelinesRequest = request.body
-    return ok(await answer_of(herder.plan_pipelines(wanted.files, wanted.adopt)))
+    return ok(await answer_of(herder.plan_pipelines(await wanted.all_files(), wanted.adopt)))
 
 
 async def apply_pipelines(herder: Herder, request: Request) -> Answer:
     wanted: PipelinesRequest = request.body
-    return ok(await answer_of(herder.apply_pipelines(wanted.files, wanted.plan, wanted.adopt)))
+    return ok(await answer_of(herder.apply_pipelines(await wanted.all_files(), wanted.plan, wanted.adopt)))
 
 
 def list_pipelines(herder: Herder, request: Request) -> Answer:
@@ -94,7 +115,8 @@ def _request(value: Any, shape: type[PlanBody]) -> PipelinesRequest:
     files, pipelines = value.get("files"), value.get("pipelines")
     if (files is None) == (pipelines is None):
         raise bad_request("The request body must have either 'files' or 'pipelines'")
-    documents = [Document("", {"pipelines": _plain(pipelines)})] if files is None else _documents(files)
+    unnamed = PipelineFiles([Document("", {"pipelines": _plain(pipelines)})])
+    read, texts = (unnamed, []) if files is None else _files(files)
     paths, adopt, plan = value.get("paths", []), value.get("adopt", False), value.get("plan")
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         raise bad_request("'paths' must be a list of texts")
@@ -102,21 +124,30 @@ def _request(value: Any, shape: type[PlanBody]) -> PipelinesRequest:
         raise bad_request("'adopt' must be true or false")
     if plan is not None and not isinstance(plan, str):
         raise bad_request("'plan' must be the hash of a plan")
-    return PipelinesRequest(PipelineFiles(documents, roots=[str(path) for path in paths]), adopt, plan)
+    read.roots = [str(path) for path in paths]
+    return PipelinesRequest(read, texts, adopt, plan)
 
 
-def _documents(files: Any) -> list[Document]:
+def _files(files: Any) -> tuple[PipelineFiles, list[tuple[str, str]]]:
     if not isinstance(files, list):
         raise bad_request("'files' must be a list")
-    documents = []
+    read = PipelineFiles()
+    texts: list[tuple[str, str]] = []
     for number, entry in enumerate(files):
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("file"), str) or "document" not in entry:
-            raise bad_request(f"files[{number}] must be an object with 'file' and 'document'")
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("file"), str):
+            raise bad_request(f"files[{number}] must be an object with 'file', and 'document' or 'text'")
+        if ("document" in entry) == ("text" in entry):
+            raise bad_request(f"files[{number}] must have either 'document' or 'text'")
+        if "text" in entry:
+            if type(entry["text"]) is not str:
+                raise bad_request(f"files[{number}].text must be a text")
+            texts.append((str(entry["file"]), entry["text"]))
+            continue
         place = entry.get("number", IntegerText("0"))
         if not isinstance(place, IntegerText) or not 0 <= int(place) < MAX_DOCUMENTS:
             raise bad_request(f"files[{number}].number must be an integer from 0 on")
-        documents.append(Document(str(entry["file"]), _plain(entry["document"]), int(place)))
-    return documents
+        read.documents.append(Document(str(entry["file"]), _plain(entry["document"]), int(place)))
+    return read, texts
 
 
 def _plain(value: Any) -> Any:
