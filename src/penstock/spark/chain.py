@@ -59,13 +59,11 @@ class Link:
 
 def keeps_pace(plugin: object, plain: str, other: str) -> bool:
     """Whether another form of a plain method still belongs to it: no subclass has changed only the plain one since."""
-    return _keeps_pace(type(plugin), plain, other)
+    return _keeps_pace(type(plugin).__mro__, plain, other)
 
 
 @lru_cache(maxsize=1024)
-def _keeps_pace(kind: type, plain: str, other: str) -> bool:
-    kinds = kind.__mro__
-
+def _keeps_pace(kinds: tuple[type, ...], plain: str, other: str) -> bool:
     def first(method: str) -> int:
         return next((at for at, kind in enumerate(kinds) if method in vars(kind)), len(kinds))
 

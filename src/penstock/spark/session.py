@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .java import find_java, java_home_for_spark
+from .shipping import shipped_settings
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -130,10 +131,7 @@ def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "pensto
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(sockets, ignore_errors=True)
         raise SparkStartError(_why(error, console, logs / "spark.log")) from error
-    engine = SparkEngine(context, folder, sockets)
-    if not engine.is_local:
-        _ship_package(context, folder)
-    return engine
+    return SparkEngine(context, folder, sockets)
 
 
 def _start_context(conf: SparkConf, output: BinaryIO) -> SparkContext:
@@ -165,8 +163,9 @@ def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: P
 
     chosen = {key: value for key, value in settings.items() if key.startswith("spark.")}
     master = chosen.get("spark.master", f"local[{SLOTS_PER_CORE * (os.cpu_count() or 1)}]")
+    shipped = {} if _is_local(master) else shipped_settings(chosen, _plugin_path(settings), logs)
     conf = SparkConf(loadDefaults=False)
-    for key, value in {**_defaults(master, name, folder, sockets, logs), **chosen}.items():
+    for key, value in {**_defaults(master, name, folder, sockets, logs), **chosen, **shipped}.items():
         conf.set(key, value)
     log_config = folder / "log4j2.properties"
     log_config.write_text(LOG_CONFIG.format(folder=logs))
@@ -175,6 +174,10 @@ def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: P
     quick_start = "" if re.search(r"-XX:\+Use\w+GC", theirs) else QUICK_START_OPTIONS
     conf.set("spark.driver.extraJavaOptions", f"{quick_start} {ours} {theirs}".strip())
     return conf
+
+
+def _plugin_path(settings: Mapping[str, str]) -> list[str]:
+    return [entry.strip() for entry in settings.get("plugin.path", "").split(",") if entry.strip()]
 
 
 def _defaults(master: str, name: str, folder: Path, sockets: Path, logs: Path) -> dict[str, str]:
@@ -252,13 +255,6 @@ def _socket_folder(folder: Path) -> Path:
     if len(str(folder)) <= LONGEST_SOCKET_FOLDER:
         return folder
     return _private_folder(Path(tempfile.gettempdir()), "penstock-")
-
-
-def _ship_package(context: SparkContext, folder: Path) -> None:
-    """Send this package to executors on other machines, where it need not be installed."""
-    package = Path(__file__).parent.parent
-    archive = shutil.make_archive(str(folder / "penstock"), "zip", package.parent, package.name)
-    context.addPyFile(archive)
 
 
 def _end_gateway(timeout: float) -> None:

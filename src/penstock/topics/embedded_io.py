@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 import time
 import uuid
 from collections.abc import Sequence
@@ -55,6 +56,7 @@ class EmbeddedStager(Stager):
                 reach("staging-file")
                 write_rows(writer, table)
         except OSError as error:
+            require_shared(self.folders)
             if error.errno not in NO_SPACE:
                 raise
             raise RetriableError(
@@ -93,10 +95,21 @@ class EmbeddedReader(RangeReader):
                     f"The file {path} with the offsets {segment.start} to {segment.end - 1} of topic '{rows.topic}' "
                     f"is damaged: {error}. {WAY_OUT}"
                 ) from error
+        require_shared(self.folders)
         wanted = self.folders.committed(rows.topic, rows.partition, segment.start, segment.file)
         raise TopicError(
             f"The file {wanted} with the offsets {segment.start} to {segment.end - 1} of topic '{rows.topic}' is gone. "
             f"{WAY_OUT}"
+        )
+
+
+def require_shared(folders: TopicFolders) -> None:
+    """Fails when this machine does not see the worker's folder: Spark may run works on other machines."""
+    if not folders.staged.is_dir():
+        raise TopicError(
+            f"The executor on {socket.gethostname()} does not see {folders.root}, the folder of the embedded topics. "
+            f"With Spark on several machines, either put data.dir on a file system that all of them share, or keep "
+            f"topics in Kafka: set bootstrap.servers in the worker's file."
         )
 
 

@@ -1,0 +1,90 @@
+"""A Spark cluster on this machine, started and stopped by the tests: a master and workers of the ``pyspark`` package."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import psutil
+import pyspark
+
+from penstock.spark.java import find_java
+
+from .waiting import wait_until
+from .worker import free_port
+
+HOME = Path(pyspark.__file__).parent
+START_SECONDS = 120.0
+
+
+class SparkCluster:
+    """A context manager. Executors run a Python of their own, in which nothing is installed."""
+
+    def __init__(self, folder: Path, workers: int = 2, cores: int = 2) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.master = f"spark://127.0.0.1:{self.port}"
+        self.python = folder / "python"
+        self._workers, self._cores = workers, cores
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> SparkCluster:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        venv.create(self.python, symlinks=True)
+        here = ("--host", "127.0.0.1")
+        self._run("master.Master", *here, "--port", str(self.port), "--webui-port", str(free_port()))
+        wait_until(self._listens, f"{self.master} listens", START_SECONDS)
+        for number in range(self._workers):
+            size = ("--cores", str(self._cores), "--memory", "1g", "--work-dir", str(self.folder / f"work-{number}"))
+            self._run("worker.Worker", *here, "--webui-port", str(free_port()), *size, self.master)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in self._processes:
+            for child in [*psutil.Process(process.pid).children(recursive=True), process]:
+                child.kill()
+            process.wait(30)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What a worker's file needs to use this cluster."""
+        return {
+            "spark.master": self.master,
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.memory": "512m",
+            "spark.executor.cores": str(self._cores),
+            "spark.pyspark.python": str(self.python / "bin" / "python"),
+            "spark.pyspark.driver.python": sys.executable,
+        }
+
+    def executors(self) -> list[psutil.Process]:
+        """The JVMs that run Spark tasks now."""
+        mine = [process for each in self._processes for process in psutil.Process(each.pid).children(recursive=True)]
+        return [process for process in mine if _is_executor(process)]
+
+    def _run(self, main: str, *arguments: str) -> None:
+        environment = {
+            **{key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+            "SPARK_HOME": str(HOME),
+            "JAVA_HOME": str(find_java().home),
+            "SPARK_DAEMON_MEMORY": "256m",
+        }
+        command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{main}", *arguments]
+        with (self.folder / f"{main}.log").open("ab") as log:
+            self._processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+def _is_executor(process: psutil.Process) -> bool:
+    try:
+        return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
