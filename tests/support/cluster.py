@@ -15,7 +15,7 @@ from .worker import PenstockProcess
 
 _numbers = itertools.count(1)
 
-SMALL = {"spark.master": "local[2]", "spark.driver.memory": "512m"}
+SMALL = {"spark.master": "local[4]", "spark.driver.memory": "512m"}
 QUICK = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
 
 

@@ -152,7 +152,9 @@ class DistributedHerder(SharedHerder):
                 wait = min(2 * wait, LONGEST_RETRY_SECONDS)
 
     async def fence(self, name: str) -> None:
-        """What a source task calls before it starts with exactly-once support."""
+        """What a task calls before it starts with exactly-once support: old tasks of a source must be fenced."""
+        if self.services.connector_type_of(name) == "sink":
+            return
         if self._member.is_leader:
             await self._fencing.run(name)
         else:

@@ -38,7 +38,7 @@ from .pump import PumpServices
 from .services import Services
 from .spark_host import SparkHost
 from .statuses import Statuses
-from .topic_homes import kafka_home
+from .topic_homes import kafka_home, wants_exactly_once
 from .worker import Worker
 from .worker_config import WorkerConfig
 from .zombie_fencing import ZombieFencing, fence_transactions
@@ -128,6 +128,8 @@ class DistributedWorker:
             config_log.read_to_end,
         )
         services.publish_tasks = self.herder.publish_tasks
+        if wants_exactly_once(config.properties):
+            services.fence = self.herder.fence
         self._leadership = Leadership(services, member, signing, config_log.read_to_end)
         home.listen(lambda changed: self._post(worker.topics_changed, changed))
         self._run(self._find_plugins(services))

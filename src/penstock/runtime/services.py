@@ -63,6 +63,7 @@ class Services:
         self.cluster_id = cluster_id
         self.ownership = Ownership()
         self.publish_tasks: PublishTasks = self._write_tasks
+        self.fence: Callable[[str], Awaitable[None]] | None = None
         self.commit = penstock.__version__
         self.call_seconds = config.connector_call_timeout_ms / 1000
         self.stop_seconds = config.task_shutdown_graceful_timeout_ms / 1000

@@ -33,6 +33,8 @@ class TaskRunner:
     async def _run(self, builder: TaskBuilder) -> None:
         what = f"{self.task}: the task's class"
         try:
+            if self._services.fence is not None:
+                await self._services.fence(self.task.connector)
             preparing = self._services.calls.run(what, self._services.call_seconds, builder.prepare)
             prepared = await asyncio.wrap_future(preparing)
             if self._stopping:

@@ -1,0 +1,122 @@
+"""Workers die, freeze and lose their broker under load: connectors run again by themselves, nothing is lost."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster import Cluster, wait_running, worker_id
+from tests.support.kafka import KafkaBroker
+from tests.support.kafka_topics import values_in
+from tests.support.probes import SETTINGS
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
+
+TASKS = 4
+COUNT = 3000
+RECOVERY_SECONDS = 45.0
+"""Generous: on a free machine it takes the session timeout (6 s here) and some seconds."""
+
+
+@pytest.fixture(scope="module")
+def cluster(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(broker, tmp_path_factory.mktemp("faults"), 3, SETTINGS) as running:
+        yield running
+
+
+@pytest.fixture
+def load(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A source with four tasks that write numbers, running; removed afterwards. Its name is that of its topic, too."""
+    for worker in cluster.workers:
+        if not worker.running:
+            worker.start()
+    name = request.node.name.replace("[", "-").replace("]", "")
+    config = {"connector.class": "ProbeSource", "topic": name, "count": str(COUNT)}
+    cluster.any().create(name, {**config, "tasks.max": str(TASKS), "tasks.made": str(TASKS)})
+    wait_running(cluster.any(), name, TASKS)
+    wait_until(lambda: values_in(cluster.broker, name), "records flow", 120)
+    yield name
+    cluster.any().http.delete(f"/connectors/{name}")
+
+
+def everything_arrived(cluster: Cluster, topic: str) -> Callable[[], bool]:
+    wanted = {f"{task}:{number}" for task in range(TASKS) for number in range(COUNT)}
+    return lambda: wanted <= set(values_in(cluster.broker, topic))
+
+
+def moved_from(cluster: Cluster, lost: PenstockProcess, name: str) -> Callable[[], bool]:
+    """Whether all of it runs on other workers."""
+
+    def look() -> bool:
+        status = cluster.any().status(name)
+        parts = [status["connector"], *status["tasks"]]
+        elsewhere = all(part["worker_id"] != worker_id(lost) for part in parts)
+        return elsewhere and len(parts) == TASKS + 1 and all(part["state"] == "RUNNING" for part in parts)
+
+    return look
+
+
+@pytest.mark.parametrize("who", ["leader", "follower"])
+def test_the_work_of_a_killed_worker_goes_on_elsewhere(cluster: Cluster, load: str, who: str) -> None:
+    victim = cluster.leader() if who == "leader" else cluster.follower()
+    began = time.monotonic()
+    victim.kill()
+    wait_until(moved_from(cluster, victim, load), f"{load} runs without the {who}", RECOVERY_SECONDS)
+    print(f"recovered from the loss of a {who} in {time.monotonic() - began:.1f} s")
+    wait_until(everything_arrived(cluster, load), "every record is there", 120)
+    answer = cluster.any().http.put(f"/connectors/{load}/pause")
+    assert answer.status_code == 202
+    cluster.any().wait_state(load, "PAUSED", TASKS)
+
+
+def test_a_worker_that_slept_past_its_session_does_not_write_any_more(cluster: Cluster, load: str) -> None:
+    sleeper = cluster.follower()
+    sleeper.signal(signal.SIGSTOP)
+    try:
+        wait_until(moved_from(cluster, sleeper, load), f"{load} runs without the sleeper", RECOVERY_SECONDS)
+    finally:
+        sleeper.signal(signal.SIGCONT)
+    sleeper.wait_healthy()
+    wait_until(everything_arrived(cluster, load), "every record is there", 120)
+    offsets = {
+        entry["partition"]["task"]: entry["offset"]["next"]
+        for entry in cluster.any().http.get(f"/connectors/{load}/offsets").json()["offsets"]
+    }
+    assert offsets == dict.fromkeys(range(TASKS), COUNT)
+    wait_running(cluster.any(), load, TASKS)
+
+
+def test_a_broker_that_comes_back_finds_everything_running_again(cluster: Cluster, load: str) -> None:
+    cluster.broker.kill()
+    wait_until(lambda: all(_unhealthy(worker) for worker in cluster.workers), "workers notice", 60)
+    cluster.broker.start()
+    for worker in cluster.workers:
+        worker.wait_healthy(120)
+    wait_running(cluster.any(), load, TASKS, 120)
+    wait_until(everything_arrived(cluster, load), "every record is there", 120)
+    owners = set(cluster.owners(load).values())
+    assert owners <= {worker_id(worker) for worker in cluster.workers}
+    assert len(owners) > 1
+
+
+def test_a_worker_that_is_restarted_gets_its_own_work_back(cluster: Cluster, load: str, tmp_path: Path) -> None:
+    before = cluster.owners(load)
+    bounced = cluster.follower()
+    bounced.stop()
+    others = {part: owner for part, owner in before.items() if owner != worker_id(bounced)}
+    bounced.start()
+    wait_running(bounced, load, TASKS)
+    wait_until(everything_arrived(cluster, load), "every record is there", 120)
+    after = cluster.owners(load)
+    assert len(set(after.values())) == len(set(before.values()))
+    assert others
+
+
+def _unhealthy(worker: PenstockProcess) -> bool:
+    return worker.http.get("/health").status_code == 500
