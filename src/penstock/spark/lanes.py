@@ -22,6 +22,9 @@ POOL = "lanes"
 MOST_JOBS = 1000
 """Threads that wait for lanes' jobs; there are never more than lanes."""
 
+LATE_SECONDS = 30.0
+"""When a cluster has not begun a lane for so long, the log says so; again after twice the time."""
+
 PORT_KEY = "spark.penstock.lanes.port"
 """The TCP port on which lanes of other machines call the driver; any free one by default."""
 
@@ -124,7 +127,26 @@ class LaneOffice:
         with self._lock:
             self._expected[lane.name] = lane
         self._jobs.submit(self._run_job, lane)
+        if not self._engine.is_local:
+            self._complain_later(lane, LATE_SECONDS)
         return lane
+
+    def _complain_later(self, lane: Lane, seconds: float) -> None:
+        timer = threading.Timer(seconds, self._complain_if_expected, (lane, seconds))
+        timer.daemon = True
+        timer.start()
+
+    def _complain_if_expected(self, lane: Lane, seconds: float) -> None:
+        with self._lock:
+            expected = lane.name in self._expected
+        if expected and self._engine.is_alive():
+            logger.warning(
+                "Spark at %s has started no task for %g s; records wait. Its executors may still be coming, or other "
+                "applications may hold all cores: limit each with spark.cores.max, or add executors.",
+                self._engine.context.master,
+                seconds,
+            )
+            self._complain_later(lane, 2 * seconds)
 
     def stop(self) -> None:
         """Take no more calls."""
