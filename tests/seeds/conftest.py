@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.cluster import Cluster
+from tests.support.kafka import KafkaBroker
 from tests.support.probes import SETTINGS, Probe, wait_for_spark
 from tests.support.worker import PenstockProcess
 
@@ -15,8 +18,18 @@ MakeProbe = Callable[..., Probe]
 
 @pytest.fixture(scope="module")
 def probe_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
-    """A worker that knows the probe connectors, for all tests of a module."""
+    """A worker that knows the probe connectors, for all tests of a module.
+
+    With ``PENSTOCK_TEST_CLUSTER`` set to a number it is one of so many workers of a cluster.
+    """
     folder = tmp_path_factory.mktemp("worker")
+    size = int(os.environ.get("PENSTOCK_TEST_CLUSTER", "0"))
+    if size:
+        with KafkaBroker() as broker, Cluster(broker, folder, size, SETTINGS) as cluster:
+            for worker in cluster.workers:
+                wait_for_spark(worker, folder)
+            yield cluster.follower() if size > 1 else cluster.any()
+        return
     with PenstockProcess(folder, SETTINGS) as process:
         wait_for_spark(process, folder)
         yield process
