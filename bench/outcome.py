@@ -11,12 +11,14 @@ from .chart import chart
 from .figures import Findings
 from .machine import is_noisy
 from .report import markdown
+from .sizing import sizing_page
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 RECORDED = HERE / "peer" / "recorded.json"
 DOCS = HERE.parent / "docs"
 PAGE = DOCS / "benchmarks.md"
+SIZING = DOCS / "sizing.md"
 IMAGE = DOCS / "images" / "benchmarks.svg"
 BEGIN, END = "<!-- figures: written by python -m bench --publish -->", "<!-- end of figures -->"
 
@@ -77,7 +79,7 @@ class Outcome:
         RECORDED.write_text(json.dumps(kept.to_json(), indent=1) + "\n")
 
     def publish(self) -> None:
-        """Put the figures and the chart into the docs."""
+        """Put the figures and the chart into the docs, and what follows from them for the size of a cluster."""
         text = PAGE.read_text()
         before, _, rest = text.partition(BEGIN)
         _, _, after = rest.partition(END)
@@ -95,6 +97,8 @@ class Outcome:
             picture = f"![{self.ours.system} and {self.peer_title}](images/{IMAGE.name})\n\n"
         tables = markdown(self.ours, self.peer, self.peer_title)
         PAGE.write_text(f"{before}{BEGIN}\n{about}\n\n{picture}{tables}\n{END}{after}")
+        if sizing := sizing_page(self.ours):
+            SIZING.write_text(sizing)
 
 
 def recorded_peer() -> Findings | None:

@@ -1,0 +1,89 @@
+"""The sizing page: what some wishes need, computed from what a run measured."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from .figures import Findings
+
+BUSY = 0.7
+"""How busy cores may be on average, so that bursts and fail-overs find room."""
+
+IN, OUT = "throughput.in.string.{}.cpu", "throughput.out.string.{}.cpu"
+CHAIN = "chains.out.transforms.cpu"
+IDLE_NONE, IDLE_MANY, MOVING = "connectors.idle.0.{}", "connectors.idle.500.{}", "connectors.moving.cpu"
+MANY = 500
+
+PAGE = """\
+# Sizing
+
+How many cores and how much memory? This page computes it from the [benchmarks]({benchmarks}) of {date} on {machine}, and
+is written with them (`python -m bench --publish`). Other processors, disks, networks and record shapes differ: measure
+yours with the same command, and take this as the order of magnitude.
+
+## Records
+What a million records cost, in seconds of one core, with everything that runs for it:
+
+| | 100 B | 1 KB |
+|---|--:|--:|
+| file → topic | {in_100:.2f} s | {in_1000:.2f} s |
+| topic → file | {out_100:.2f} s | {out_1000:.2f} s |
+| topic of JSON → three transforms → file | {chain:.2f} s | |
+
+So *r* million records a second need *r* × seconds cores, and at most {percent} % of them should be busy on average.
+**1 M records/s of 100 B** need
+
+- {cores_in} cores into topics,
+- {cores_both} cores into topics and out again,
+- {cores_chain} cores out of JSON topics through three transforms.
+
+## Connectors
+An idle connector costs {idle_kb:.0f} KB of memory and {idle_cpu:.4f} % of a core, on top of {base_mb:.0f} MB for a worker
+with Spark. One that moves a record a second costs {moving_cpu:.2f} % of a core, most of it for starting, committing and
+looking for the next record: fewer, larger batches cost less.
+
+**10,000 connectors** need
+
+- {many_mb:,.0f} MB and {many_idle_cores:.1f} cores when they are idle,
+- {many_cores} cores when each moves a record a second; with two cores a worker that is {many_workers} workers.
+"""
+
+
+def sizing_page(found: Findings, benchmarks: str = "benchmarks.md") -> str | None:
+    """The page in Markdown, or ``None`` when the run left out a step that it needs."""
+    names = [IN.format(100), IN.format(1000), OUT.format(100), OUT.format(1000), CHAIN, MOVING]
+    names += [each.format(what) for each in (IDLE_NONE, IDLE_MANY) for what in ("pss", "cpu")]
+    if any(name not in found.figures for name in names):
+        return None
+    in_100, in_1000, out_100, out_1000, chain, moving, pss_0, cpu_0, pss_many, cpu_many = (
+        found.figures[name].value for name in names
+    )
+    idle_mb, idle_percent = max(0.0, pss_many - pss_0) / MANY, max(0.0, cpu_many - cpu_0) / MANY
+    moving_percent = moving / MANY
+    many_cores = _cores(10_000 * moving_percent / 100)
+    return PAGE.format(
+        benchmarks=benchmarks,
+        date=found.date[:10],
+        machine=found.machine,
+        percent=round(100 * BUSY),
+        in_100=in_100,
+        in_1000=in_1000,
+        out_100=out_100,
+        out_1000=out_1000,
+        chain=chain,
+        cores_in=_cores(in_100),
+        cores_both=_cores(in_100 + out_100),
+        cores_chain=_cores(chain),
+        idle_kb=1000 * idle_mb,
+        idle_cpu=idle_percent,
+        base_mb=pss_0,
+        moving_cpu=moving_percent,
+        many_mb=pss_0 + 10_000 * idle_mb,
+        many_idle_cores=10_000 * idle_percent / 100,
+        many_cores=many_cores,
+        many_workers=ceil(many_cores / 2),
+    )
+
+
+def _cores(busy: float) -> int:
+    return max(1, ceil(busy / BUSY))
