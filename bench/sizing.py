@@ -17,9 +17,9 @@ MANY = 500
 PAGE = """\
 # Sizing
 
-How many cores and how much memory? This page computes it from the [benchmarks]({benchmarks}) of {date} on {machine}, and
-is written with them (`python -m bench --publish`). Other processors, disks, networks and record shapes differ: measure
-yours with the same command, and take this as the order of magnitude.
+How many cores and how much memory? This page computes it from the [benchmarks]({benchmarks}) of {date} on {machine},
+and is written with them (`python -m bench --publish`). Other processors, disks, networks and record shapes differ:
+measure yours with the same command, and take this as the order of magnitude.
 
 ## Records
 What a million records cost, in seconds of one core, with everything that runs for it:
@@ -30,7 +30,7 @@ What a million records cost, in seconds of one core, with everything that runs f
 | topic → file | {out_100:.2f} s | {out_1000:.2f} s |
 | topic of JSON → three transforms → file | {chain:.2f} s | |
 
-So *r* million records a second need *r* × seconds cores, and at most {percent} % of them should be busy on average.
+So *r* million records a second need *r* times as many cores, and at most {percent} % of them should be busy on average.
 **1 M records/s of 100 B** need
 
 - {cores_in} cores into topics,
@@ -38,9 +38,9 @@ So *r* million records a second need *r* × seconds cores, and at most {percent}
 - {cores_chain} cores out of JSON topics through three transforms.
 
 ## Connectors
-An idle connector costs {idle_kb:.0f} KB of memory and {idle_cpu:.4f} % of a core, on top of {base_mb:.0f} MB for a worker
-with Spark. One that moves a record a second costs {moving_cpu:.2f} % of a core, most of it for starting, committing and
-looking for the next record: fewer, larger batches cost less.
+An idle connector costs {idle_kb:.0f} KB of memory and {idle_cpu:.4f} % of a core, on top of {base_mb:.0f} MB for a
+worker with Spark. One that moves a record a second costs {moving_cpu:.2f} % of a core, most of it for starting,
+committing and looking for the next record: fewer, larger batches cost less.
 
 **10,000 connectors** need
 
