@@ -111,7 +111,8 @@ class SourceContract(_Contract):
         """What must be equal when a record is read again; without timestamps by default."""
         return record.topic, record.partition, _frozen(record.key), _frozen(record.value)
 
-    def _driver(self) -> SourceDriver:
+    def driver(self) -> SourceDriver:
+        """The first task of the connector, driven as a worker does."""
         return SourceDriver(self.connector, dict(self.settings()))
 
     def _same(self, found: Sequence[Record]) -> list[Any]:
@@ -122,7 +123,7 @@ class SourceContract(_Contract):
         pickle.loads(pickle.dumps(self.connector.task))
 
     def test_it_reads_records_and_commits_offsets(self) -> None:
-        run = self._driver().run(most=self.max_batches)
+        run = self.driver().run(most=self.max_batches)
         assert run.records(), "settings() must name something with at least one record in it"
         silent = [number for number, batch in enumerate(run.batches) if batch.records and not batch.ends]
         assert silent == [], "batches with records, but without an offset to go on from"
@@ -130,7 +131,7 @@ class SourceContract(_Contract):
         assert nowhere == [], "records without a topic"
 
     def test_what_is_next_follows_from_offsets_alone(self) -> None:
-        driver = self._driver()
+        driver = self.driver()
         run = driver.run(most=self.max_batches)
         for number, batch in enumerate(run.batches):
             task = driver.new_task()
@@ -145,7 +146,7 @@ class SourceContract(_Contract):
             assert read[:common] == known[:common], f"a fresh task reads other records in batch {number}"
 
     def test_it_resumes_at_every_offset(self) -> None:
-        driver = self._driver()
+        driver = self.driver()
         run = driver.run(most=self.max_batches)
         for number, offsets in enumerate(run.before):
             left = driver.run(offsets, most=self.max_batches)
@@ -157,7 +158,7 @@ class SourceContract(_Contract):
 
     def test_a_kill_loses_nothing(self) -> None:
         """Reading is killed amid a batch, and again when all was read but nothing committed."""
-        driver = self._driver()
+        driver = self.driver()
         whole = driver.run(most=self.max_batches)
         offsets = CommittedOffsets()
         found: list[Record] = []
@@ -174,7 +175,7 @@ class SourceContract(_Contract):
         assert missing == Counter(), "records that are not read again after a kill"
 
     def test_offsets_may_be_altered_or_refused(self) -> None:
-        committed = self._driver().run(most=self.max_batches).before[-1].all()
+        committed = self.driver().run(most=self.max_batches).before[-1].all()
         changes: list[list[tuple[Any, Any]]] = [list(committed), [(partition, None) for partition, _ in committed]]
         for offsets in changes:
             made = self._configured(self.settings())

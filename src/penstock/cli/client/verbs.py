@@ -15,6 +15,7 @@ from . import (
     migrate_verbs,
     offset_verbs,
     pipeline_verbs,
+    plugin_verbs,
     state_verbs,
     topic_verbs,
 )
@@ -46,4 +47,5 @@ def add_client_verbs(app: typer.Typer) -> None:
     app.add_typer(topic_verbs.app, name="topics", rich_help_panel=WORKERS)
     app.add_typer(dlq.app, name="dlq", rich_help_panel=WORKERS)
     app.add_typer(lifecycle_verbs.app, name="lifecycle", rich_help_panel=WORKERS)
+    app.add_typer(plugin_verbs.app, name="plugin", rich_help_panel=WORKERS)
     app.add_typer(logger_verbs.app, name="loggers", rich_help_panel=WORKERS)
