@@ -26,6 +26,7 @@ from .requests import (
     OffsetEntry,
     RequestError,
     RestartRequest,
+    StoreUnavailable,
     TargetState,
 )
 from .services import Services
@@ -240,7 +241,14 @@ class DistributedHerder(SharedHerder):
         return await work()
 
     async def _caught_up(self) -> None:
-        await asyncio.wait_for(asyncio.wrap_future(self._read_to_end()), READ_SECONDS)
+        """Know all that other workers have written."""
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(self._read_to_end()), READ_SECONDS)
+        except asyncio.TimeoutError:
+            raise StoreUnavailable(
+                f"The config topic could not be read to its end within {READ_SECONDS:g} s: Kafka does not answer. "
+                "Nothing was done; try again when it does."
+            ) from None
 
     def _leader(self) -> str:
         error = elsewhere(self._member.leader_url)
