@@ -31,6 +31,8 @@ _CONSUMER_TUNING = {
     "enable.auto.commit": "false",
     "enable.auto.offset.store": "false",
 }
+_QUIET = {"log_level": "2"}
+"""librdkafka writes to standard error; what matters reaches us as errors, and our own log."""
 _SECURITY = ("security.protocol", "sasl.", "ssl.")
 READERS_GROUP = "connect-penstock-readers"
 """The group.id that readers carry because they must have one. They never join a group."""
@@ -140,5 +142,5 @@ def _consumer(given: Mapping[str, str]) -> Settings:
 
 
 def _settings(own: Mapping[str, str], tuning: Mapping[str, str]) -> Settings:
-    found: dict[str, Any] = {**tuning, **own}
+    found: dict[str, Any] = {**_QUIET, **tuning, **own}
     return tuple(sorted(found.items()))

@@ -23,6 +23,7 @@ from penstock.storage.errors import PassingStorageError
 
 from ..interface import TopicPartition
 from .clients import Clients
+from .complaints import Complaints
 from .errors import text_of
 
 logger = logging.getLogger(__name__)
@@ -58,7 +59,8 @@ class Cluster:
         self, clients: Clients, news: Callable[[set[str]], None], run: Callable[[Callable[[], None]], Any]
     ) -> None:
         self.settings = clients.admin
-        self.admin = AdminClient(dict(clients.admin))
+        settings: dict[str, Any] = {**dict(clients.admin), "error_cb": Complaints("admin client")}
+        self.admin = AdminClient(settings)
         self._level = IsolationLevel.READ_COMMITTED if clients.read_committed else IsolationLevel.READ_UNCOMMITTED
         self._metadata_seconds = clients.metadata_seconds
         self._news = news

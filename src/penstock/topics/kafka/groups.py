@@ -15,6 +15,7 @@ from base64 import b85decode, b85encode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
@@ -35,6 +36,10 @@ RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 300.0
 
 State = Mapping[str, Any]
+
+
+class StateTooLarge(TopicError):
+    """A task wants to remember more than Kafka keeps with a position."""
 
 
 @dataclass
@@ -104,12 +109,11 @@ class Groups:
             states = dict(self._known[group].states)
         changed = {at: offset for at, offset in changes.items() if offset is not None}
         others = {at: offset for at, offset in before.items() if at not in changes}
-        places = [Place(at.topic, at.partition, offset) for at, offset in changed.items()]
-        places += [Place(at.topic, at.partition, offset) for at, offset in list(others.items())[: len(states)]]
-        for place, (task, state) in zip(places, states.items(), strict=False):
-            place.metadata = _metadata(group, task, 1, state)
-        if places:
-            self._alter_now(group, places)
+        carriers = [*changed.items(), *list(others.items())[: len(states)]]
+        memories = [_metadata(group, task, 1, state) for task, state in states.items()]
+        if carriers:
+            pairs = zip_longest(carriers, memories[: len(carriers)])
+            self._alter_now(group, [_place(at, offset, metadata) for (at, offset), metadata in pairs])
         self._forget(group, [at for at, offset in changes.items() if offset is None and at in before])
         self.load(group)
 
@@ -148,7 +152,7 @@ class Groups:
         with self._lock:
             known = self._known.setdefault(group, Group())
             if state is None and task not in known.states:
-                return [Place(at.topic, at.partition, offset) for at, offset in positions.items()]
+                return [_place(at, offset) for at, offset in positions.items()]
             kept = known.states[task] if state is None else state
             number = known.numbers.get(task, 0) + 1
             carriers = known.carriers.get(task, set()) | positions.keys()
@@ -157,7 +161,7 @@ class Groups:
             if wanted:
                 known.states[task], known.numbers[task], known.carriers[task] = kept, number, set(wanted)
                 known.positions.update(positions)
-        return [Place(at.topic, at.partition, offset, metadata) for at, offset in wanted.items()]
+        return [_place(at, offset, metadata) for at, offset in wanted.items()]
 
     def _send(self, group: str, places: list[Place], done: Future[None], until: float) -> None:
         def answered(answer: Future[Any]) -> None:
@@ -189,6 +193,12 @@ class Groups:
             raise _failure(error, group)
 
 
+def _place(at: TopicPartition, offset: int, metadata: str | None = None) -> Place:
+    if metadata is None:
+        return Place(at.topic, at.partition, offset)
+    return Place(at.topic, at.partition, offset, metadata)
+
+
 def _group(places: list[Place]) -> Group:
     found = Group()
     for place in places:
@@ -212,7 +222,7 @@ def _metadata(group: str, task: int, number: int, state: State) -> str:
         packed = b85encode(zlib.compress(json.dumps(state, separators=(",", ":")).encode())).decode()
         text = json.dumps({"penstock": {**kept, "state": packed}}, separators=(",", ":"))
     if len(text) > MOST_METADATA:
-        raise TopicError(
+        raise StateTooLarge(
             f"Task {task} of group {group} wants to remember {len(text)} bytes with its offsets; Kafka keeps at most "
             f"{MOST_METADATA}"
         )

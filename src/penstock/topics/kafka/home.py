@@ -25,6 +25,7 @@ from ..interface import (
 from . import creation
 from .clients import Clients
 from .fetching import Estimates, next_ranges
+from .groups import StateTooLarge
 from .positions import Positions
 from .reader import KafkaReader
 from .shared import Shared
@@ -71,20 +72,28 @@ class KafkaHome(TopicHome):
             writes = [self._offsets.put(commit.connector, commit.offsets)] if commit.offsets else []
         except Exception as error:
             return _failed(error)
-        writes += [self._commit_group(other) for other in commit.also]
+        writes += [self._mark(other) for other in commit.also]
         self._shared.written({part.topic for part in commit.staged})
         return _all(writes)
 
     def commit_sink(self, commit: SinkCommit) -> Future[None]:
         if commit.staged:
             self._shared.written({part.topic for part in commit.staged})
-        return _all([self._commit_group(part) for part in (commit, *commit.also)])
+        return _all([self._commit_group(commit), *(self._mark(other) for other in commit.also)])
 
     def discard(self, staged: Sequence[Staged]) -> None:
         """Nothing to free: they are in the topic, and those who read it see them twice."""
 
     def _commit_group(self, commit: SinkCommit) -> Future[None]:
         return self._groups.commit(commit.group, commit.positions, commit.task, commit.state)
+
+    def _mark(self, commit: SinkCommit) -> Future[None]:
+        """A note beside the records, which are out already: one that cannot be kept is no reason to send them again."""
+        written = self._commit_group(commit)
+        if not written.done() or not isinstance(written.exception(), StateTooLarge):
+            return written
+        logger.warning("%s. What was replayed will be shown as if it were not.", written.exception())
+        return _all([])
 
     # -- topics
 

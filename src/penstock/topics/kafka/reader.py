@@ -17,6 +17,7 @@ from penstock.api.errors import PluginError, RetriableError
 
 from ..interface import RAW_SCHEMA, Range, RangeReader, TopicPartition
 from .clients import Settings
+from .complaints import Complaints
 
 MOST_CONSUMERS = 4
 """Consumers for one client configuration that a process keeps; they take turns when there are more partitions."""
@@ -40,7 +41,8 @@ class Cursor:
     def __init__(self, settings: Settings) -> None:
         self.used = 0.0
         try:
-            self._consumer = Consumer(dict(settings))
+            self._complaints = Complaints("consumer")
+            self._consumer = Consumer({**dict(settings), "error_cb": self._complaints})
         except KafkaException as error:
             raise PluginError(f"Invalid settings of the consumer: {error.args[0].str()}") from error
         self._positions: dict[TopicPartition, int] = {}
@@ -85,7 +87,7 @@ class Cursor:
             elif time.monotonic() > patience:
                 raise RetriableError(
                     f"Kafka sent nothing of {at.topic}-{at.partition} behind offset {rows.start} for "
-                    f"{STALL_SECONDS:g} s"
+                    f"{STALL_SECONDS:g} s{self._reason()}"
                 )
         cut = _count_before(found, rows.end)
         self._waiting[at] = found[cut:]
@@ -103,6 +105,9 @@ class Cursor:
 
     def close(self) -> None:
         self._consumer.close()
+
+    def _reason(self) -> str:
+        return f" ({self._complaints.last})" if self._complaints.last else ""
 
     def _is_complete(self, at: TopicPartition, end: int) -> bool:
         if self._ends.get(at, 0) >= end:
@@ -229,9 +234,7 @@ def chunks(messages: Sequence[Message]) -> list[tuple[int, pa.Table]]:
         return [(first, table)]
     offsets = np.fromiter(map(_offset, messages), np.int64, len(messages))
     edges = [0, *(np.flatnonzero(np.diff(offsets) != 1) + 1).tolist(), len(messages)]
-    return [
-        (int(offsets[start]), table.slice(start, end - start)) for start, end in pairwise(edges)
-    ]
+    return [(int(offsets[start]), table.slice(start, end - start)) for start, end in pairwise(edges)]
 
 
 def _table(messages: Sequence[Message]) -> pa.Table:

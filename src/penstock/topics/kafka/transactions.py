@@ -8,6 +8,7 @@ meant for in this process, or fails, so there are never two holders of an id on 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -135,9 +136,8 @@ class KafkaTransaction(Transaction):
 
     def open(self) -> None:
         self._close()
-        session = Session(self.settings, self.transactional_id, self.session)
-        _sessions[self.transactional_id] = session
-        kept.keep(self.transactional_id, session.close)
+        _sessions[self.transactional_id] = Session(self.settings, self.transactional_id, self.session)
+        kept.keep(self.transactional_id, self._close)
 
     def prepare(self, topics: Sequence[str]) -> None:
         missing = [topic for topic in topics if topic not in self.known]
@@ -193,6 +193,8 @@ class KafkaTransaction(Transaction):
         kept.let_go(self.transactional_id)
         if found is not None:
             try:
-                found.close()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RuntimeWarning)
+                    found.close()
             except KafkaException as error:
                 logger.warning("A producer of %s could not be closed: %s", self.transactional_id, text_of(error))

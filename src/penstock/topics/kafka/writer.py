@@ -16,6 +16,7 @@ from penstock.api.errors import PluginError, RetriableError
 from ..errors import MissingTopics
 from ..interface import Staged, Stager, TopicPartition
 from .clients import Settings
+from .complaints import Complaints
 
 _ROWS_AT_ONCE = 10_000
 _WAIT_SECONDS = 0.05
@@ -32,7 +33,8 @@ class Writer:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._error: KafkaError | None = None
-        self.producer = Producer({**settings, "delivery.report.only.error": True, "on_delivery": self._delivered})
+        callbacks = {"on_delivery": self._delivered, "error_cb": Complaints("producer")}
+        self.producer = Producer({**settings, "delivery.report.only.error": True, **callbacks})
 
     def write(self, at: TopicPartition, table: pa.Table) -> None:
         """Hand all rows over, in order. Nothing is safe before ``flush``."""
