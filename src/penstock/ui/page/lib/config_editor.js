@@ -3,15 +3,16 @@ import { ConfigForm } from "./config_form.js";
 import { h, uniqueId } from "./dom.js";
 import { search } from "./parts.js";
 
-/** `{node, form, config, commit()}`: `commit` takes over JSON that was typed, false when it is none. */
+/** `{node, form, config, commit(), typing()}`: `commit` takes over JSON that was typed, false when it is none. */
 export function configEditor(plugin, config, options) {
   const form = new ConfigForm(plugin, config, options);
   const id = uniqueId("json");
   const error = h("div", { class: "error", id: `${id}-error`, role: "alert" });
-  const area = h("textarea", { id, rows: "22", spellcheck: "false", "aria-label": "Configuration as JSON", "aria-describedby": `${id}-error` });
+  const area = h("textarea", { id, rows: "22", spellcheck: "false", "aria-label": "Configuration as JSON", "aria-describedby": `${id}-error`, oninput: () => options.onTyping?.() });
   const json = h("div", { class: "body stack field-json", hidden: true }, area, h("div", { class: "field" }, error));
   const finder = search("Find a key", "", (text) => form.find(text));
   let mode = "form";
+  let shown = "";
   const commit = async () => {
     if (mode === "form") return true;
     try {
@@ -30,7 +31,7 @@ export function configEditor(plugin, config, options) {
   const turn = async (next) => {
     if (next === mode || !(await commit())) return;
     mode = next;
-    if (mode === "json") area.value = JSON.stringify(config, null, 2);
+    if (mode === "json") area.value = shown = JSON.stringify(config, null, 2);
     form.node.hidden = finder.hidden = mode === "json";
     json.hidden = mode === "form";
     for (const [name, chip] of Object.entries(chips)) chip.setAttribute("aria-pressed", String(name === mode));
@@ -40,5 +41,5 @@ export function configEditor(plugin, config, options) {
   const switcher = h("div", { class: "chips push", role: "group", "aria-label": "Edit as" }, Object.values(chips));
   const node = h("section", { class: "panel", "aria-label": "Configuration" }, h("header", {}, h("h2", {}, "Configuration"), finder, switcher), form.node, json);
   form.validate();
-  return { node, form, config, commit };
+  return { node, form, config, commit, typing: () => mode === "json" && area.value !== shown };
 }

@@ -9,6 +9,8 @@ import { OtherKeys } from "./other_keys.js";
 
 const WAIT_MS = 300;
 const FRAMEWORK = ["Common", "Transforms", "Predicates", "Error Handling", "Topic Creation", "Exactly Once Support", "offsets.topic"];
+const CONVERTER = /^(key|value|header)\.converter($|\.)/;
+const TRANSFORM = /^(transforms|predicates)\./;
 const HIDDEN = new Set(["connector.class"]);
 
 /**
@@ -28,7 +30,7 @@ export class ConfigForm {
     this.others = new OtherKeys((key, value) => this.#set(key, value));
     this.body = h("div");
     this.filter = "";
-    this.node = h("div", {}, this.body);
+    this.node = h("form", { novalidate: true, autocomplete: "off", "aria-label": "Configuration", onsubmit: (event) => event.preventDefault() }, this.body);
     this.secrets = new Set();
     this.#validateSoon = debounced(() => this.validate(), WAIT_MS);
   }
@@ -74,7 +76,7 @@ export class ConfigForm {
   /** Show all errors, also those of keys that were not touched, and go to the first. */
   revealErrors() {
     this.strict = true;
-    for (const [key, field] of this.fields) field.report(this.reports.get(key).value, true);
+    for (const [key, field] of this.fields) field.report(this.reports.get(key), true);
     const first = this.body.querySelector("[aria-invalid=true]");
     for (let parent = first?.closest("details"); parent; parent = parent.parentElement.closest("details")) parent.open = true;
     first?.focus();
@@ -99,11 +101,11 @@ export class ConfigForm {
       if (!this.fields.has(definition.name)) this.fields.set(definition.name, new FormField(definition, (key, value) => this.#set(key, value)));
     }
     this.#arrange(shown, answer.groups);
-    for (const [key, { value }] of this.reports) {
+    for (const [key, report] of this.reports) {
       const field = this.fields.get(key);
       field.setValue(this.config[key]);
-      field.report(value, this.strict || this.touched.has(key));
-      field.node.hidden = !this.#found(this.reports.get(key).definition);
+      field.report(report, this.strict || this.touched.has(key));
+      field.node.hidden = !this.#found(report.definition);
     }
     const known = new Set([...this.hidden, ...answer.configs.map((one) => one.definition?.name)]);
     this.others.show(Object.entries(this.config).filter(([key]) => !known.has(key)));
@@ -111,7 +113,7 @@ export class ConfigForm {
   }
 
   #arrange(shown, groups) {
-    const sections = sectionsOf(shown, groups, this.config);
+    const sections = sectionsOf(shown, groups);
     const layout = JSON.stringify(sections.map(({ title, reports }) => [title, reports.map((one) => one.definition.name)]));
     if (layout === this.#layout) return;
     this.#layout = layout;
@@ -130,16 +132,18 @@ export class ConfigForm {
 }
 
 /** What nearly everybody sets comes first, then the plugin's own groups, then those that all connectors have. */
-function sectionsOf(reports, groups, config) {
-  const first = reports.filter(({ definition }) => definition.required || definition.importance === "HIGH");
+function sectionsOf(reports, groups) {
+  const converters = reports.filter(({ definition }) => CONVERTER.test(definition.name));
+  const first = reports.filter(({ definition }) => (definition.required || definition.importance === "HIGH") && !CONVERTER.test(definition.name) && !TRANSFORM.test(definition.name));
   first.sort((a, b) => rank(a) - rank(b));
-  const rest = reports.filter((one) => !first.includes(one));
+  const rest = reports.filter((one) => !first.includes(one) && !converters.includes(one));
   const own = rest.filter(({ definition }) => !definition.group);
   const names = [...new Set([...groups, ...rest.map(({ definition }) => definition.group)])].filter(Boolean);
   names.sort((a, b) => FRAMEWORK.indexOf(a) - FRAMEWORK.indexOf(b));
   return [
     { title: "Essentials", reports: first },
     { title: "More of this connector", reports: own, closed: true },
+    { title: "Converters", reports: converters, closed: true },
     ...names.map((name) => ({ title: name, reports: rest.filter(({ definition }) => definition.group === name), closed: true })),
   ].filter((section) => section.reports.length);
 }

@@ -22,11 +22,12 @@ export class FormField {
     );
   }
 
-  #about({ name, display_name: title, required, documentation }) {
+  #about({ name, display_name: title, documentation }) {
+    this.must = h("span", { class: "must", hidden: true }, " (required)");
     return h(
       "div",
       { class: "about" },
-      h("label", { for: this.id }, title || name, required && h("span", { class: "must" }, " (required)")),
+      h("label", { for: this.id }, title || name, this.must),
       title && title !== name ? h("code", { class: "key" }, name) : null,
       documentation && h("p", { class: "doc", id: `${this.id}-doc` }, documentation),
     );
@@ -67,8 +68,9 @@ export class FormField {
     if (document.activeElement !== this.input && this.input.value !== text) this.input.value = text;
   }
 
-  /** Show what validation said. */
-  report({ errors, recommended_values: recommended }, touched) {
+  /** Show what validation said. A required key that the worker does not miss is filled in by it. */
+  report({ definition, value: { value, errors, recommended_values: recommended } }, touched) {
+    this.must.hidden = !definition.required || (value === null && !errors.length);
     const shown = touched ? errors : [];
     this.input.setAttribute("aria-invalid", String(shown.length > 0));
     this.errors.replaceChildren(...shown.map((text) => h("div", { class: "error" }, icon("failed"), h("span", {}, text))));

@@ -30,9 +30,13 @@ function edit(root, life, shared, saved, again) {
   const state = h("div", { role: "status" });
   const moved = h("div");
   const count = h("p", { class: "quiet" });
-  const editor = configEditor(saved["connector.class"], config, { fixed: ["name"], strict: true, signal: life.signal, onState: (now) => { state.replaceChildren(stateOf(now)); tell(); } });
+  let editor = null;
+  const saver = button("Review and save", { kind: "primary", onclick: () => save() });
+  const undo = button("Undo changes", { onclick: () => again(saved) });
+  editor = configEditor(saved["connector.class"], config, { fixed: ["name"], strict: true, signal: life.signal, onTyping: () => tell(), onState: (now) => { state.replaceChildren(stateOf(now)); tell(); } });
   const tell = () => {
     const found = changes(saved, config).length;
+    saver.disabled = undo.disabled = found === 0 && !editor?.typing();
     count.textContent = found ? `${plural(found, "key")} changed, not saved yet.` : "Nothing is changed.";
   };
   const save = async () => {
@@ -56,7 +60,7 @@ function edit(root, life, shared, saved, again) {
     }
   };
   const side = h("div", { class: "stack sticky" }, state, moved, count,
-    h("div", { class: "row" }, button("Review and save", { kind: "primary", onclick: save }), button("Undo changes", { onclick: () => again(saved) })));
+    h("div", { class: "row" }, saver, undo));
   swap(root, h("div", { class: "columns wide-left" }, editor.node, side));
   tell();
   return {

@@ -63,7 +63,7 @@ function lettersPanel(name, page, chosen, { replay, turn, number, redraw }) {
   const foot = h("footer", {}, `Page ${number}`, h("span", { class: "push" }),
     button("Back", { small: true, disabled: number === 1, onclick: () => turn(-1) }), button("Next", { small: true, disabled: !page.next, onclick: () => turn(1) }));
   return panel("Dead letters", { tools: [where, tools] },
-    table("Dead letters", [{ label: "Choose", unseen: true, class: "tick" }, "Id", "Failed at", "Record", "Why"], rows), foot);
+    table("Dead letters", [{ label: "Choose", unseen: true, class: "tick" }, "Id", "Failed at", "Record", "Why"], rows, { className: "letters" }), foot);
 }
 
 function letterRow(name, letter, chosen, redraw, replay) {

@@ -34,7 +34,7 @@ function hooksPanel({ pending, next_hook: next, active }) {
       "dl",
       { class: "facts-list" },
       h("dt", {}, "Next hook"), h("dd", {}, next ? [h("code", {}, next), " at the next start"] : "None is due: what runs is what was configured."),
-      h("dt", {}, "Active configuration"), h("dd", {}, active ? "The one below; hooks were called for it." : "None: it has never been started."),
+      h("dt", {}, "Active configuration"), h("dd", {}, active ? "The one below; hooks were called for it." : "None: it has no hooks, or was never started."),
     ),
   );
   return panel("Lifecycle hooks", {}, h("div", { class: "body stack" }, facts));
@@ -64,7 +64,7 @@ export function cleanupsTable(cleanups, refresh, title) {
 }
 
 function activePanel(active) {
-  if (!active) return panel("Active configuration", {}, empty("None", "The creation hook is called when it first starts."));
+  if (!active) return panel("Active configuration", {}, empty("None", "Connectors with lifecycle hooks have one from their first start on."));
   const rows = Object.entries(active).sort().map(([key, value]) => h("tr", {}, h("th", { scope: "row", class: "mono" }, key), h("td", { class: "mono wrap" }, value ?? "null")));
   return panel("Active configuration", {}, table("Active configuration", ["Key", "Value"], rows));
 }

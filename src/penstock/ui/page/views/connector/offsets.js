@@ -78,7 +78,7 @@ function listPanel(entries, ends, editable, edit, resetAll) {
     : ["Source partition", "Source offset"];
   const rows = entries.map((entry) => {
     const change = button("Edit", { small: true, iconName: "edit", key: `edit ${compactText(entry.partition)}`, disabled: !editable, "aria-label": `Edit the offset of ${compactText(entry.partition)}`, onclick: () => edit(entry) });
-    return h("tr", {}, sink ? sinkCells(entry, ends) : [h("td", { class: "mono wrap" }, compactText(entry.partition)), h("td", { class: "mono wrap" }, compactText(entry.offset))], h("td", {}, change));
+    return h("tr", {}, sink ? sinkCells(entry, ends) : [h("td", { class: "mono wrap" }, compactText(entry.partition)), h("td", { class: "mono wrap" }, compactText(entry.offset))], h("td", { class: "end" }, change));
   });
   return panel("Offsets", { tools }, table("Offsets", [...columns, { label: "Actions", unseen: true }], rows), h("footer", {}, plural(entries.length, "partition")));
 }

@@ -1,0 +1,24 @@
+"""What the tests of the page put on the worker, and look for on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+from tests.support.worker import PenstockProcess
+
+TEXT = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
+
+
+def generator(topic: str, rate: int = 2) -> dict[str, str]:
+    return {"connector.class": "Generator", "topic": topic, "rate": str(rate)}
+
+
+def offsets_of(worker: PenstockProcess, name: str) -> list[Any]:
+    return [entry["offset"] for entry in worker.http.get(f"/connectors/{name}/offsets").json()["offsets"]]
+
+
+def state_badge(page: Page) -> Locator:
+    """The state in the head of a connector's page."""
+    return page.locator(".head .state")

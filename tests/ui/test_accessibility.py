@@ -1,0 +1,70 @@
+"""Every view is checked with axe, in both themes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.support.worker import PenstockProcess
+
+from .stage import generator
+
+pytestmark = pytest.mark.integration
+
+VIEWS = {
+    "overview": ("#/", "Needs attention"),
+    "connectors": ("#/connectors?q=looked-at", "looked-at"),
+    "connector": ("#/connectors/looked-at-ill", "Trace of task 0"),
+    "configuration": ("#/connectors/looked-at/config", "Essentials"),
+    "offsets": ("#/connectors/looked-at/offsets", "1 partition"),
+    "lifecycle": ("#/connectors/looked-at-ill/lifecycle", "Lifecycle hooks"),
+    "topics of a connector": ("#/connectors/looked-at/topics", "Topics it has used"),
+    "dead letters": ("#/connectors/looked-at/dead-letters", "No dead letter queue"),
+    "plugins": ("#/new", "Sources"),
+    "form": ("#/new/Generator", "Essentials"),
+    "topics": ("#/topics", "looked-at"),
+    "topic": ("#/topics/looked-at", "0:0"),
+    "pipelines": ("#/pipelines", "Declared"),
+    "workers": ("#/workers", "Log levels"),
+}
+
+
+@pytest.fixture(scope="module")
+def looked_at(ui_worker: PenstockProcess) -> Iterator[None]:
+    ui_worker.create("looked-at", generator("looked-at", rate=1))
+    ui_worker.create("looked-at-ill", {"connector.class": "ProbeSource", "topic": "ill", "fail": "task.plan"})
+    ui_worker.wait_state("looked-at", "RUNNING")
+    yield
+    ui_worker.http.delete("/connectors/looked-at")
+    ui_worker.http.delete("/connectors/looked-at-ill")
+
+
+@pytest.mark.usefixtures("looked_at")
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_can_be_used_by_everybody(page: Page, view: str) -> None:
+    address, sign = VIEWS[view]
+    page.goto(address)
+    expect(page.get_by_text(sign).first).to_be_visible()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        _check(page, f"{view}, {scheme}")
+
+
+@pytest.mark.usefixtures("looked_at")
+def test_a_dialog_can_be_used_by_everybody(page: Page) -> None:
+    page.goto("#/connectors/looked-at")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("dialog", name="Delete looked-at?")).to_be_visible()
+    _check(page, "dialog")
+
+
+def _check(page: Page, where: str) -> None:
+    found = Axe().run(page).response["violations"]
+    told = [
+        f"{where}: {one['id']} ({one['impact']}): {one['help']}: {[node['html'][:160] for node in one['nodes'][:4]]}"
+        for one in found
+    ]
+    assert told == []

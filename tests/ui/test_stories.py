@@ -1,0 +1,218 @@
+"""What people do on the page, in a real browser on a real worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
+
+from .stage import TEXT, generator, offsets_of, state_badge
+
+pytestmark = pytest.mark.integration
+
+
+def test_a_connector_is_created_through_the_form_of_its_plugin(page: Page, ui_worker: PenstockProcess) -> None:
+    page.goto("#/new")
+    page.get_by_label("Search plugins").fill("generator")
+    page.get_by_role("link", name="Generator").click()
+    page.get_by_label("Connector name").fill("made-in-a-form")
+    page.get_by_label("topic", exact=False).first.fill("made")
+    page.get_by_text("More of this connector").click() if not page.get_by_label("rate").is_visible() else None
+    page.get_by_label("rate").first.fill("fast")
+    expect(page.locator("[data-field=rate] .error")).to_contain_text("fast")
+    page.get_by_role("button", name="Create connector").click()
+    expect(page.get_by_label("rate").first).to_be_focused()
+    page.get_by_label("rate").first.fill("3")
+    expect(page.get_by_text("The worker finds nothing wrong with it.")).to_be_visible()
+    page.get_by_role("button", name="Create connector").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("made-in-a-form")
+    expect(state_badge(page)).to_have_text("Running")
+    config = ui_worker.http.get("/connectors/made-in-a-form/config").json()
+    assert (config["topic"], config["rate"]) == ("made", "3")
+    assert "tasks.max" not in config
+
+
+def test_a_connector_is_paused_resumed_restarted_and_stopped(page: Page, ui_worker: PenstockProcess) -> None:
+    ui_worker.create("led", generator("led"))
+    page.goto("#/connectors/led")
+    page.get_by_role("button", name="Pause", exact=True).hover()
+    expect(page.locator("#command")).to_have_text(f"penstock pause led --url {ui_worker.url}")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(state_badge(page)).to_have_text("Paused")
+    page.get_by_role("button", name="Resume", exact=True).click()
+    expect(state_badge(page)).to_have_text("Running")
+    page.get_by_role("button", name="Restart", exact=True).click()
+    expect(page.locator(".toast", has_text="Restart led with its tasks: done")).to_be_visible()
+    ui_worker.wait_state("led", "RUNNING")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(state_badge(page)).to_have_text("Stopped")
+    expect(page.get_by_text("A stopped connector has none.")).to_be_visible()
+    page.get_by_role("button", name="History").click()
+    assert f"curl -X PUT {ui_worker.url}/connectors/led/stop" in page.get_by_role("dialog").inner_text()
+
+
+def test_a_failed_task_shows_its_trace_and_is_restarted(page: Page, ui_worker: PenstockProcess, tmp_path: Path) -> None:
+    trouble = tmp_path / "trouble"
+    trouble.touch()
+    ui_worker.create("ailing", {
+        "connector.class": "ProbeSource", "topic": "ailing", "tasks.max": "3", "tasks.made": "3", "count": "10",
+        "fail": "task.plan", "trouble.file": str(trouble), "trouble.tasks": "1",
+    })  # fmt: skip
+    page.goto("#/")
+    attention = page.get_by_role("region", name="Needs attention")
+    expect(attention.get_by_role("link", name="ailing")).to_be_visible()
+    expect(attention).to_contain_text("task.plan was told to fail")
+    attention.get_by_role("link", name="ailing").click()
+    expect(state_badge(page)).to_have_text("Degraded")
+    expect(page.locator("tr[data-task='1'] .state")).to_have_text("Failed")
+    expect(page.get_by_label("Trace of task 1", exact=True)).to_contain_text("Traceback (most recent call last)")
+    trouble.unlink()
+    page.get_by_role("button", name="Restart task 1").click()
+    expect(page.locator("tr[data-task='1'] .state")).to_have_text("Running")
+    expect(state_badge(page)).to_have_text("Running")
+    expect(page.get_by_label("Trace of task 1", exact=True)).to_have_count(0)
+
+
+def test_offsets_of_a_stopped_connector_are_edited_without_rounding(page: Page, ui_worker: PenstockProcess) -> None:
+    config = {"connector.class": "ProbeSource", "topic": "moved", "count": "10", "alter.offsets": "true"}
+    ui_worker.create("moved", config)
+    wait_until(lambda: offsets_of(ui_worker, "moved"), "it has offsets")
+    page.goto("#/connectors/moved/offsets")
+    expect(page.get_by_role("button", name="Edit the offset of", exact=False)).to_be_disabled()
+    page.get_by_role("button", name="Stop it").click()
+    page.get_by_role("button", name="Edit the offset of", exact=False).click()
+    page.get_by_label("New offset").fill("{")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("This is not JSON")).to_be_visible()
+    page.get_by_label("New offset").fill('{"next": 9007199254740993}')
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("dialog")).to_contain_text("9007199254740993")
+    page.get_by_role("button", name="Set offset").click()
+    expect(page.get_by_role("cell", name='{"next":9007199254740993}')).to_be_visible()
+    assert offsets_of(ui_worker, "moved") == [{"next": 9007199254740993}]
+    page.get_by_role("button", name="Reset all").click()
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(page.get_by_text("No offsets yet")).to_be_visible()
+    assert offsets_of(ui_worker, "moved") == []
+
+
+def test_several_connectors_are_chosen_and_paused(page: Page, ui_worker: PenstockProcess) -> None:
+    for number in range(3):
+        ui_worker.create(f"many-{number}", generator("many"))
+    page.goto("#/connectors")
+    page.keyboard.press("/")
+    page.keyboard.type("many-")
+    expect(page.get_by_role("row")).to_have_count(4)
+    page.get_by_label("Choose all that are shown").check()
+    page.get_by_label("Choose many-2").uncheck()
+    page.get_by_role("toolbar").get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("dialog")).to_contain_text("penstock pause many-1")
+    page.get_by_role("button", name="Pause 2").click()
+    for number, state in enumerate(["Paused", "Paused", "Running"]):
+        expect(page.locator(f"tr[data-name='many-{number}'] .state")).to_have_text(state)
+    page.get_by_role("group", name="State").get_by_role("button", name="Paused").click()
+    expect(page.locator("tr[data-name='many-2']")).to_have_count(0)
+    assert "state=PAUSED" in page.url
+    page.reload()
+    expect(page.locator("tr[data-name='many-0']")).to_be_visible()
+    expect(page.locator("tr[data-name='many-2']")).to_have_count(0)
+
+
+def test_a_configuration_is_saved_after_its_changes_were_seen(page: Page, ui_worker: PenstockProcess) -> None:
+    ui_worker.create("tuned", {**generator("tuned"), "my.own.key": "kept"})
+    page.goto("#/connectors/tuned/config")
+    page.get_by_label("rate").first.fill("7")
+    expect(page.get_by_text("1 key changed, not saved yet.")).to_be_visible()
+    page.get_by_role("button", name="JSON").click()
+    area = page.get_by_label("Configuration as JSON")
+    area.fill(area.input_value().replace('"my.own.key": "kept"', '"my.own.key": "changed", "extra": "1"'))
+    page.get_by_role("button", name="Review and save").click()
+    rows = page.get_by_role("dialog").locator(".diff tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.filter(has_text="my.own.key")).to_contain_text("kept")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Nothing is changed.")).to_be_visible()
+    config = ui_worker.http.get("/connectors/tuned/config").json()
+    assert (config["rate"], config["my.own.key"], config["extra"]) == ("7", "changed", "1")
+
+
+def test_a_pipeline_file_is_planned_and_applied(page: Page, ui_worker: PenstockProcess) -> None:
+    page.goto("#/pipelines")
+    text = "pipelines:\n  - id: planned\n    connectors:\n      - name: planned\n        class: Generatr\n"
+    page.get_by_label("Its text").fill(text)
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(page.get_by_text("orders.yaml:5:")).to_be_visible()
+    expect(page.get_by_role("button", name="Apply", exact=True)).to_be_disabled()
+    mended = text.replace("Generatr", "Generator") + "        config: {topic: planned, rate: 2}\n"
+    page.get_by_label("Its text").fill(mended)
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(page.locator("[data-change=planned]")).to_contain_text("create")
+    page.get_by_role("button", name="Apply", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Apply", exact=True).click()
+    expect(page.get_by_role("region", name="Declared pipelines").get_by_role("link", name="planned")).to_be_visible()
+    ui_worker.wait_state("planned", "RUNNING")
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(page.get_by_text("Nothing to do")).to_be_visible()
+
+
+def test_records_are_seen_as_they_arrive(page: Page, ui_worker: PenstockProcess, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("first\n")
+    ui_worker.create("told", {"connector.class": "FileStreamSource", "topic": "told", "file": str(lines), **TEXT})
+    page.goto("#/topics")
+    page.get_by_role("link", name="told").click()
+    expect(page.locator("tr[data-record='0:0']")).to_contain_text("first")
+    with lines.open("a") as more:
+        more.write('{"second": {"deep": 12345678901234567890}}\n')
+    row = page.locator("tr[data-record='0:1']")
+    expect(row).to_contain_text("second")
+    row.locator("summary").click()
+    expect(row.get_by_label("Record 0:1")).to_contain_text('"deep": 12345678901234567890')
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Follow")).to_be_visible()
+    page.get_by_label("Find in these records").fill("FIRST")
+    expect(page.locator("tr[data-record]")).to_have_count(1)
+
+
+def test_a_dead_letter_is_mended_and_replayed(page: Page, ui_worker: PenstockProcess, tmp_path: Path) -> None:
+    lines, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    lines.write_text("{broken\n")
+    ui_worker.create("letters", {"connector.class": "FileStreamSource", "topic": "letters", "file": str(lines), **TEXT})
+    ui_worker.create("letters-out", {
+        "connector.class": "FileStreamSink", "topics": "letters", "file": str(out), "errors.tolerance": "all",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
+        "errors.deadletterqueue.topic.name": "letters-dlq", "errors.deadletterqueue.context.headers.enable": "true",
+    })  # fmt: skip
+    page.goto("#/connectors/letters-out/dead-letters")
+    letter = page.locator("tr[data-letter='0-0']")
+    expect(letter).to_contain_text("letters 0:0")
+    letter.locator("summary").first.click()
+    letter.get_by_label("Value: mend it and replay").fill('{"broken": false}')
+    letter.get_by_role("button", name="Replay with this value").click()
+    expect(page.get_by_role("dialog")).to_contain_text("penstock dlq replay letters-out 0-0 --value")
+    page.get_by_role("button", name="Replay", exact=True).click()
+    expect(letter).to_contain_text("replayed")
+    wait_until(lambda: "broken" in out.read_text(), "the mended record is in the file")
+
+
+def test_a_connector_is_deleted_with_its_offsets(page: Page, ui_worker: PenstockProcess) -> None:
+    ui_worker.create("doomed", generator("doomed"))
+    page.goto("#/connectors/doomed")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_label("Forget its offsets too", exact=False).check()
+    expect(page.get_by_role("dialog")).to_contain_text("penstock delete doomed --yes --with-offsets")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Connectors")
+    assert ui_worker.http.get("/connectors/doomed").status_code == 404
+
+
+def test_a_log_level_is_changed(page: Page, ui_worker: PenstockProcess) -> None:
+    page.goto("#/workers")
+    page.get_by_label("Find a logger").fill("penstock.rest")
+    page.get_by_label("Level of penstock.rest.access", exact=True).select_option("DEBUG")
+    wait_until(lambda: ui_worker.http.get("/admin/loggers/penstock.rest.access").json()["level"] == "DEBUG", "level")
+    expect(page.locator("#command")).to_contain_text("penstock loggers set penstock.rest.access DEBUG")
