@@ -12,6 +12,7 @@ from pathlib import Path
 from penstock.api.config import ConfigDef, ConfigKey
 from penstock.cli.main import app
 from penstock.rest.table import ROUTES
+from penstock.runtime.distributed_keys import DISTRIBUTED_KEYS
 from penstock.runtime.plugins import PluginEntry, PluginKind, Plugins
 from penstock.runtime.provisioning.shapes import pipeline_schema
 from penstock.runtime.worker_keys import NOT_USED, WORKER_KEYS
@@ -51,6 +52,10 @@ def worker_page() -> str:
     ]
     for group in WORKER_KEYS.groups:
         parts += [f"## {group}\n", _key_table(key for key in WORKER_KEYS.keys if key.group == group)]
+    parts.append("# Keys of workers of a cluster\n")
+    parts.append("For `penstock distributed`; see [a cluster of workers](../guides/distributed.md).\n")
+    for group in DISTRIBUTED_KEYS.groups:
+        parts += [f"## {group}\n", _key_table(key for key in DISTRIBUTED_KEYS.keys if key.group == group)]
     parts.append("## Kafka Connect's keys without an effect here\n")
     parts.append("They may stay in the file; the worker says at its start that they are not used.\n")
     parts.append("| Key | Why |\n|---|---|\n" + "".join(f"| `{key}` | {why} |\n" for key, why in NOT_USED.items()))

@@ -29,6 +29,7 @@ from .requests import (
     StoreUnavailable,
     TargetState,
 )
+from .restart import RestartPlan
 from .services import Services
 from .session_keys import SigningSettings, verify
 from .shared_herder import SharedHerder
@@ -45,6 +46,8 @@ UNHEALTHY = "Worker was unable to handle this request and may be unable to handl
 READ_SECONDS = 10.0
 FIRST_RETRY_SECONDS = 0.25
 LONGEST_RETRY_SECONDS = 60.0
+BEGIN_SECONDS = 2.0
+BEGIN_LOOK_SECONDS = 0.01
 
 
 class DistributedHerder(SharedHerder):
@@ -65,6 +68,7 @@ class DistributedHerder(SharedHerder):
         internal: InternalClient,
         signing: SigningSettings,
         read_to_end: Callable[[], Future[None]],
+        read_statuses: Callable[[], Future[None]],
     ) -> None:
         super().__init__(loop, services, worker, loggers, effects)
         self._worker = worker
@@ -73,6 +77,7 @@ class DistributedHerder(SharedHerder):
         self._internal = internal
         self._signing = signing
         self._read_to_end = read_to_end
+        self._read_statuses = read_statuses
 
     def create_connector(self, request: CreateRequest) -> Future[ConnectorInfo]:
         return self._lead(lambda: self.changes.create(request))
@@ -170,7 +175,25 @@ class DistributedHerder(SharedHerder):
     async def _restart_as_planned(self, request: RestartRequest) -> ConnectorStatus | None:
         async with self.changes.lock(request.connector):
             self.changes.require(request.connector, f"Unknown connector: {request.connector}")
-            return (await self.changes.plan_restart(request)).status
+            await self._known(self._read_statuses())
+            before = self.services.statuses.of(request.connector)
+            plan = await self.changes.plan_restart(request)
+        await self._begun(plan, before)
+        return plan.status
+
+    async def _begun(self, plan: RestartPlan, before: ConnectorStatus | None) -> None:
+        """Whoever looks after the answer should not mistake what ran before for what runs again."""
+        until = self.loop.time() + BEGIN_SECONDS
+        old = {} if before is None else dict(before.tasks)
+        while self.loop.time() < until:
+            now = self.services.statuses.of(plan.status.name)
+            if now is None or before is None:
+                return
+            left = plan.restart_connector and now.connector is before.connector
+            tasks = dict(now.tasks)
+            if not left and all(tasks.get(number) is not old.get(number) for number in plan.restart_tasks):
+                return
+            await asyncio.sleep(BEGIN_LOOK_SECONDS)
 
     async def _restart_task(self, name: str, task: int) -> None:
         self.changes.require_task(name, task)
@@ -242,11 +265,14 @@ class DistributedHerder(SharedHerder):
 
     async def _caught_up(self) -> None:
         """Know all that other workers have written."""
+        await self._known(self._read_to_end())
+
+    async def _known(self, reading: Future[None]) -> None:
         try:
-            await asyncio.wait_for(asyncio.wrap_future(self._read_to_end()), READ_SECONDS)
+            await asyncio.wait_for(asyncio.wrap_future(reading), READ_SECONDS)
         except asyncio.TimeoutError:
             raise StoreUnavailable(
-                f"The config topic could not be read to its end within {READ_SECONDS:g} s: Kafka does not answer. "
+                f"The internal topics could not be read to their end within {READ_SECONDS:g} s: Kafka does not answer. "
                 "Nothing was done; try again when it does."
             ) from None
 

@@ -86,7 +86,8 @@ class DistributedWorker:
         self._logs = logs = KafkaLogs(client_settings(config), f"{config.values['group.id']}-internal")
         config_log = logs.log(internal_topic(config, "config"))
         configs = ConfigStore(config_log)
-        statuses = StatusStore(logs.log(internal_topic(config, "status")))
+        status_log = logs.log(internal_topic(config, "status"))
+        statuses = StatusStore(status_log)
         offsets = OffsetStore(logs.log(internal_topic(config, "offset")))
         for store in (configs, statuses, offsets):
             store.start()
@@ -126,6 +127,7 @@ class DistributedWorker:
             self._internal,
             signing,
             config_log.read_to_end,
+            status_log.read_to_end,
         )
         services.publish_tasks = self.herder.publish_tasks
         if wants_exactly_once(config.properties):

@@ -13,7 +13,8 @@ from penstock.storage.faults import reach
 
 from .hooks import ConnectorGone, HookFailed
 from .logging import connector_context
-from .requests import RequestError, State, TargetState
+from .pending_restarts import PendingRestarts
+from .requests import State, TargetState
 from .services import Services
 from .starts import Start
 from .task_building import task_configs
@@ -69,8 +70,7 @@ class ConnectorKeeper:
         self._dirty = False
         self._changed = asyncio.Event()
         self._restarting = False
-        self._restart_instance: list[asyncio.Future[None]] = []
-        self._restart_tasks: dict[int, list[asyncio.Future[None]]] = {}
+        self._restarts = PendingRestarts(name)
         self._regenerate = False
         self._worker: asyncio.Task[None] | None = None
 
@@ -95,16 +95,9 @@ class ConnectorKeeper:
 
     def restart(self, connector: bool, tasks: Sequence[int]) -> asyncio.Future[None]:
         """Stop and start the instance and the given tasks; the future ends when it was tried."""
-        waits: list[asyncio.Future[None]] = []
-        loop = asyncio.get_running_loop()
-        if connector:
-            waits.append(loop.create_future())
-            self._restart_instance.append(waits[-1])
-        for task in tasks:
-            waits.append(loop.create_future())
-            self._restart_tasks.setdefault(task, []).append(waits[-1])
+        done = self._restarts.ask(connector, tasks)
         self.poke()
-        return asyncio.ensure_future(_all(waits))
+        return done
 
     async def close(self) -> None:
         """The worker stops: end tasks and instance, keep everything the stores know. A hook in progress is left."""
@@ -137,8 +130,8 @@ class ConnectorKeeper:
             except Exception as error:
                 log.exception("connector %s could not be brought to its wanted state", self.name)
                 self._fail(trace_of(error))
-            finally:
-                self._release_waiters()
+            if not self._dirty:
+                self._restarts.release()
 
     async def _reconcile(self) -> None:
         if self._removed or self._closing:
@@ -157,7 +150,7 @@ class ConnectorKeeper:
             await self._drop_instance()
             self._failed = False
             self._regenerate = True
-        self._restarting = bool(self._restart_instance)
+        self._restarting = self._restarts.take_instance()
         if self._restarting:
             await self._drop_instance(State.RESTARTING)
             self._failed = False
@@ -181,6 +174,7 @@ class ConnectorKeeper:
         if self._instance_config is not None or self._failed:
             await self._drop_instance(State.UNASSIGNED)
         self._failed, self._reconfigured, self._fresh = False, False, True
+        self._restarts.take_instance()
         await self._restart_chosen_tasks(wanted)
         if wanted.target is TargetState.STOPPED:
             await self.tasks.stop(self.tasks.numbers(), State.DESTROYED)
@@ -255,7 +249,7 @@ class ConnectorKeeper:
             raise Superseded from None
         except HookFailed as failed:
             self._fail(failed.trace)
-            self._fail_waiters(failed)
+            self._restarts.fail(failed)
             return False
         self._status(State.UNASSIGNED, WAITING)
         self._services.cleanups.look()
@@ -279,7 +273,7 @@ class ConnectorKeeper:
         except Exception as error:
             self._give_up(start)
             self._fail(trace_of(error))
-            self._fail_waiters(error)
+            self._restarts.fail(error)
 
     def _give_up(self, start: Start[Connector]) -> None:
         start.give_up(self._services.calls, f"{self.name}: stop()", self._services.stop_seconds)
@@ -342,7 +336,7 @@ class ConnectorKeeper:
         self.tasks.start(wanted.config, wanted.target is TargetState.PAUSED, only)
 
     async def _restart_chosen_tasks(self, wanted: Wanted) -> None:
-        chosen = sorted(self._restart_tasks)
+        chosen = self._restarts.take_tasks()
         if chosen:
             await self.tasks.stop(chosen, State.RESTARTING)
             if wanted.target is not TargetState.STOPPED and self._accepted(wanted):
@@ -393,7 +387,7 @@ class ConnectorKeeper:
         return waiting.result()
 
     def _is_superseded(self) -> bool:
-        restart = bool(self._restart_instance) and not self._restarting
+        restart = self._restarts.of_instance and not self._restarting
         asked = self._removed or self._closing or self._reconfigured or restart
         return asked or self._wanted() != self._working_for
 
@@ -404,24 +398,3 @@ class ConnectorKeeper:
         self._failed = True
         log.error("connector %s failed: %s", self.name, trace)
         self._status(State.FAILED, trace)
-
-    def _fail_waiters(self, error: Exception) -> None:
-        for waiter in self._restart_instance:
-            if not waiter.done():
-                waiter.set_exception(RequestError(f"Failed to start connector: {self.name}: {error}"))
-
-    def _release_waiters(self) -> None:
-        if self._dirty:
-            return
-        waiters = [*self._restart_instance, *(w for ws in self._restart_tasks.values() for w in ws)]
-        self._restart_instance, self._restart_tasks = [], {}
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
-
-async def _all(waits: Sequence[asyncio.Future[None]]) -> None:
-    results = await asyncio.gather(*waits, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
