@@ -68,6 +68,7 @@ class Cluster:
         self._lock = threading.Lock()
         self._topics: dict[str, int] = {}
         self._known = False
+        self._brokers: list[int] = []
         self._bounds: dict[TopicPartition, Bounds] = {}
         self._watched: dict[str, float] = {}
         self._asking: set[str] = set()
@@ -118,9 +119,10 @@ class Cluster:
     def refresh(self) -> None:
         """Ask for all topics. Raises ``ClusterUnavailable``."""
         try:
-            found = self.admin.list_topics(timeout=ANSWER_SECONDS).topics
+            listed = self.admin.list_topics(timeout=ANSWER_SECONDS)
         except KafkaException as error:
             raise ClusterUnavailable(error) from error
+        found = listed.topics
         counts = {
             name: len(topic.partitions)
             for name, topic in found.items()
@@ -130,6 +132,7 @@ class Cluster:
             grown = {name for name, count in counts.items() if count > self._topics.get(name, 0)}
             gone = self._topics.keys() - counts.keys()
             self._topics, first, self._known = counts, not self._known, True
+            self._brokers = sorted(listed.brokers)
             for at in [at for at in self._bounds if at.topic in gone or at.partition >= counts.get(at.topic, 0)]:
                 del self._bounds[at]
             if grown:
@@ -137,10 +140,11 @@ class Cluster:
         if grown or first:
             self._news(grown)
 
-    def learn(self, topic: str, partitions: int) -> None:
-        """A topic that was just made or found."""
-        with self._lock:
-            self._topics[topic] = partitions
+    def a_broker(self) -> int:
+        """The number of some broker."""
+        if not self._brokers:
+            self.refresh()
+        return self._brokers[0] if self._brokers else 0
 
     def look_up(self, places: Collection[TopicPartition], starts: bool = False) -> dict[TopicPartition, int]:
         """The present ends (or starts) of some partitions. Raises ``ClusterUnavailable``."""

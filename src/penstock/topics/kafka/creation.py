@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AlterConfigOpType,
     ConfigEntry,
@@ -26,7 +26,6 @@ from .errors import cause_of, is_passing, text_of
 logger = logging.getLogger(__name__)
 
 BROKER_DEFAULT = -1
-AUTOMATIC_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
 _NUMBERS = ("partitions", "replication.factor")
 
@@ -59,7 +58,7 @@ def ensure(cluster: Cluster, may_create: bool, topic: str, settings: Mapping[str
             except TopicError as error:
                 raise CreationFailed(topic, str(error)) from error
         else:
-            _wait_for_broker(cluster, topic)
+            _leave_to_broker(cluster, topic)
     return cluster.partitions(topic) or int(settings.get("partitions", "1"))
 
 
@@ -123,19 +122,37 @@ def delete(cluster: Cluster, topic: str) -> None:
         cluster.refresh()
 
 
-def _wait_for_broker(cluster: Cluster, topic: str) -> None:
-    """Asking for a topic by its name lets a broker make it, if it may."""
-    try:
-        cluster.admin.list_topics(topic, timeout=ANSWER_SECONDS)
-    except KafkaException as error:
-        raise ClusterUnavailable(error) from error
-    _wait_until_known(cluster, topic, AUTOMATIC_SECONDS)
-    if not cluster.partitions(topic):
+def _leave_to_broker(cluster: Cluster, topic: str) -> None:
+    """Make a topic as brokers do for producers, with their defaults, if they do.
+
+    Asking for the topic by its name would let them do it, but such a question has crashed librdkafka while others were
+    answered.
+    """
+    if not _makes_topics(cluster):
         raise RetriableError(
             f"Topic {topic} does not exist and the broker does not make it by itself. Create it, or give the connector "
             "topic.creation.default.partitions and topic.creation.default.replication.factor so that it is made with "
             "these (topic.creation.enable of the worker must be true, as it is by default)."
         )
+    try:
+        create(cluster, topic, {})
+    except TopicExists:
+        _wait_until_known(cluster, topic, ANSWER_SECONDS)
+    except TopicError as error:
+        raise CreationFailed(topic, str(error)) from error
+
+
+def _makes_topics(cluster: Cluster) -> bool:
+    """``auto.create.topics.enable``; taken to be true where it may not be read."""
+    resource = ConfigResource(ConfigResource.Type.BROKER, str(cluster.a_broker()))
+    try:
+        answer: Any = cluster.admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)[resource]
+        entry = answer.result(ANSWER_SECONDS).get("auto.create.topics.enable")
+    except Exception as error:
+        if is_passing(error):
+            raise ClusterUnavailable(error) from error
+        return True
+    return entry is None or entry.value != "false"
 
 
 def _wait_until_known(cluster: Cluster, topic: str, seconds: float) -> None:
