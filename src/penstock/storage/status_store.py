@@ -178,8 +178,10 @@ class StatusStore:
         if value is None:
             self._connectors.pop(name, None)
             self._tasks.pop(name, None)
-        else:
-            self._connectors[name] = _status(value)
+            return
+        status = _status(value)
+        if not _comes_late(self._connectors.get(name), status):
+            self._connectors[name] = status
 
     def _learn_task(self, connector: str, task: int, value: Any) -> None:
         tasks = self._tasks.setdefault(connector, {})
@@ -208,7 +210,7 @@ def _may_follow(known: ComponentStatus | None, status: ComponentStatus) -> bool:
 
 
 def _comes_late(known: ComponentStatus | None, status: ComponentStatus) -> bool:
-    """Whether an old owner says farewell to a task that a new owner runs already."""
+    """Whether an old owner says farewell to what a new owner runs already."""
     if status.state is not State.UNASSIGNED or known is None or known.state is not State.RUNNING:
         return False
     if known.worker_id == status.worker_id:
