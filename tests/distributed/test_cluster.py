@@ -153,9 +153,7 @@ def test_internal_requests_need_the_session_key(cluster: Cluster, probe: MakePro
     asked.ask("stop")
     asked.wait("STOPPED", tasks=0)
     signed = post(X_Connect_Authorization=right, X_Connect_Request_Signature_Algorithm="HmacSHA256")
-    assert message(signed, 400) == (
-        f"Cannot submit non-empty set of task configs for stopped connector {asked.name}"
-    )
+    assert message(signed, 400) == (f"Cannot submit non-empty set of task configs for stopped connector {asked.name}")
     asked.request("DELETE")
 
 

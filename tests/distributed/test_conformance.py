@@ -52,9 +52,7 @@ def _replay(url: str, number: int, folder: Path) -> subprocess.Popen[str]:
     command = [sys.executable, str(HERE / "connect_conformance.py"), url, *files]
     options = ["--accept-400", "--jobs", str(JOBS), "--timeout-scale", "3"]
     places = ["--report", str(folder / f"report-{number}.json"), "--scratch", str(folder / f"scratch-{number}")]
-    return subprocess.Popen(
-        [*command, *options, *places], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    return subprocess.Popen([*command, *options, *places], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 @pytest.mark.integration

@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.cluster import Cluster, wait_running, worker_id
 from tests.support.kafka_topics import values_in
+from tests.support.probes import Probe
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -84,19 +86,6 @@ def test_a_worker_that_slept_past_its_session_does_not_write_any_more(cluster: C
     wait_running(cluster.any(), load, TASKS)
 
 
-def test_a_broker_that_comes_back_finds_everything_running_again(cluster: Cluster, load: str) -> None:
-    cluster.broker.kill()
-    wait_until(lambda: all(_unhealthy(worker) for worker in cluster.workers), "workers notice", 60)
-    cluster.broker.start()
-    for worker in cluster.workers:
-        worker.wait_healthy(120)
-    wait_running(cluster.any(), load, TASKS, 120)
-    wait_until(everything_arrived(cluster, load), "every record is there", 120)
-    owners = set(cluster.owners(load).values())
-    assert owners <= {worker_id(worker) for worker in cluster.workers}
-    assert len(owners) > 1
-
-
 def test_a_worker_that_is_restarted_gets_work_again(cluster: Cluster, load: str) -> None:
     before = cluster.owners(load)
     bounced = cluster.follower()
@@ -108,6 +97,45 @@ def test_a_worker_that_is_restarted_gets_work_again(cluster: Cluster, load: str)
     after = cluster.owners(load)
     assert len(set(after.values())) == len(set(before.values()))
     assert others
+
+
+@pytest.mark.parametrize("hook", ["on_created", "on_deleted"])
+def test_a_hook_whose_worker_dies_in_it_is_called_again_by_another(cluster: Cluster, tmp_path: Path, hook: str) -> None:
+    for worker in cluster.workers:
+        if not worker.running:
+            worker.start()
+    probe = Probe(cluster.follower(), tmp_path)
+    probe.trouble.touch()
+    probe.create({"kill": hook, "trouble.file": str(probe.trouble)})
+    if hook == "on_deleted":
+        wait_running(probe.worker, probe.name, 1)
+        probe.request("DELETE")
+    wait_until(lambda: any(not worker.running for worker in cluster.workers), f"a worker dies in {hook}", 60)
+    probe.heal()
+    asked = cluster.any()
+    if hook == "on_created":
+        wait_running(asked, probe.name, 1)
+        assert probe.count("start") == 1
+        asked.http.delete(f"/connectors/{probe.name}")
+    else:
+        wait_until(lambda: not asked.http.get("/lifecycle/cleanups").json(), "nothing is left to clean up", 60)
+    assert probe.count(hook) == 2
+    for worker in cluster.workers:
+        if not worker.running:
+            worker.kill()
+
+
+def test_a_broker_that_comes_back_finds_everything_running_again(cluster: Cluster, load: str) -> None:
+    cluster.broker.kill()
+    wait_until(lambda: all(_unhealthy(worker) for worker in cluster.workers), "workers notice", 60)
+    cluster.broker.start()
+    for worker in cluster.workers:
+        worker.wait_healthy(120)
+    wait_running(cluster.any(), load, TASKS, 120)
+    wait_until(everything_arrived(cluster, load), "every record is there", 120)
+    owners = set(cluster.owners(load).values())
+    assert owners <= {worker_id(worker) for worker in cluster.workers}
+    assert len(owners) > 1
 
 
 def _unhealthy(worker: PenstockProcess) -> bool:

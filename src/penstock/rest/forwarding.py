@@ -108,9 +108,7 @@ def _body(answer: httpx.Response) -> bytes:
         json.loads(answer.content)
         return answer.content
     except ValueError:
-        raise RequestError(
-            f"Unexpected status code when handling forwarded request: {answer.status_code}"
-        ) from None
+        raise RequestError(f"Unexpected status code when handling forwarded request: {answer.status_code}") from None
 
 
 def _location(answer: httpx.Response, request: Request) -> Sequence[tuple[bytes, bytes]]:

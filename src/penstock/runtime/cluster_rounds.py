@@ -43,9 +43,7 @@ class ClusterRounds:
             outcome = eager_round(members, configured_units(snapshot))
         else:
             outcome = self._cooperative(members, snapshot, was_leader)
-        self._next_owners = {
-            unit: members[member].url for member, units in outcome.assigned.items() for unit in units
-        }
+        self._next_owners = {unit: members[member].url for member, units in outcome.assigned.items() for unit in units}
         return {
             member: Assignment(
                 leader,
@@ -80,9 +78,7 @@ class ClusterRounds:
         outcome = assignor.assign(owned, configured_units(snapshot) - held_back)
         self._next = assignor
         given_up = {member: state.owned & held_back for member, state in members.items()}
-        revoked = {
-            member: outcome.revoked.get(member, frozenset()) | units for member, units in given_up.items()
-        }
+        revoked = {member: outcome.revoked.get(member, frozenset()) | units for member, units in given_up.items()}
         return Round(outcome.assigned, {m: units for m, units in revoked.items() if units}, outcome.delay_ms)
 
 

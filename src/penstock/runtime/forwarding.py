@@ -16,9 +16,7 @@ from .session_keys import NoSessionKey, SigningSettings, sign
 
 SECONDS = 30.0
 
-NO_LEADER = (
-    "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
-)
+NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 TOO_MANY_HOPS = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
 
 
