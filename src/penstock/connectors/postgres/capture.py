@@ -74,30 +74,39 @@ class Capture:
 
     def _read(self, stream: Stream) -> Iterator[Batch]:
         deadline = time.monotonic() + MOST_SECONDS
-        begin = stream.transaction or Begin(0, 0, 0)
-        skipped, count = self._source.skipped, 0
+        skipped = {kind for kind, name in _OPERATION.items() if name in self._source.skipped}
+        targets: dict[bytes, Changes | None] = {}
+        described, count = -1, 0
         for data in stream.changes(self._span.target, deadline, MOST_BYTES):
-            kind = data[0]
-            if kind == pgoutput.BEGIN:
-                begin = stream.transaction or begin
+            kind, begin = data[0], stream.transaction
+            if kind in skipped or begin is None:
                 continue
-            if _OPERATION[kind] in skipped:
+            if stream.descriptions != described:
+                targets, described = {}, stream.descriptions
+            if kind == pgoutput.TRUNCATE:
+                yield from self._truncate(data, stream, begin)
                 continue
-            oids = pgoutput.truncated(data) if kind == pgoutput.TRUNCATE else [pgoutput.oid_of(data)]
-            for oid in oids:
-                changes = self._changes(oid, stream)
-                if changes is None or (self._seen and self._is_seen(changes.shape, begin)):
-                    continue
-                if kind == pgoutput.TRUNCATE:
-                    changes.truncate(begin)
-                else:
-                    changes.add(data, begin)
-                count += 1
-                if changes.ready or count % ROWS_A_BATCH == 0:
-                    yield from self._ready(changes)
+            table = data[1:5]
+            if table not in targets:
+                targets[table] = self._changes(pgoutput.oid_of(data), stream)
+            changes = targets[table]
+            if changes is None or (self._seen and self._is_seen(changes.shape, begin)):
+                continue
+            changes.add(data, begin)
+            count += 1
+            if changes.ready or count % ROWS_A_BATCH == 0:
+                yield from self._ready(changes, count % ROWS_A_BATCH == 0)
 
-    def _ready(self, changes: Changes) -> Iterator[Batch]:
-        changes.flush()
+    def _truncate(self, data: bytes, stream: Stream, begin: Begin) -> Iterator[Batch]:
+        for oid in pgoutput.truncated(data):
+            changes = self._changes(oid, stream)
+            if changes is not None and not self._is_seen(changes.shape, begin) and not self._source.style.flat:
+                changes.truncate(begin)
+                yield from self._ready(changes, False)
+
+    def _ready(self, changes: Changes, all_of_it: bool) -> Iterator[Batch]:
+        if all_of_it:
+            changes.flush()
         ready, changes.ready = changes.ready, []
         yield from ready
 

@@ -33,11 +33,6 @@ class Session:
     tables: Tables
     staging: dict[tuple[str, tuple[tuple[str, str], ...]], str]
 
-    def forget(self) -> None:
-        """Nothing that a lost transaction made is there."""
-        self.tables.forget()
-        self.staging.clear()
-
 
 class Loader:
     """Writes blocks of one table within the current transaction of a session."""

@@ -27,16 +27,20 @@ def lsn_text(lsn: int) -> str:
 
 @dataclass(frozen=True)
 class Visibility:
-    """What ``pg_current_snapshot()`` says: transactions below ``upper`` are seen, except those in ``running``."""
+    """What ``pg_current_snapshot()`` says: transactions below ``upper`` are seen, except those in ``running``.
 
+    All below ``lower`` have ended.
+    """
+
+    lower: int
     upper: int
     running: frozenset[int]
     text: str
 
     @classmethod
     def parse(cls, text: str) -> Visibility:
-        _, upper, running = text.split(":")
-        return cls(int(upper), frozenset(int(xid) for xid in running.split(",") if xid), text)
+        lower, upper, running = text.split(":")
+        return cls(int(lower), int(upper), frozenset(int(xid) for xid in running.split(",") if xid), text)
 
     def sees(self, xid: int) -> bool:
         """Whether a committed transaction is seen; ``xid`` has 32 bits, as in the stream of changes."""

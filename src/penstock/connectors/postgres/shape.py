@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.api import Column as Values
 from penstock.api import Schema
@@ -16,6 +17,7 @@ from penstock.api.record import INT64, OPTIONAL_INT64, STRING, struct_schema
 
 from .catalog import Column, Table
 from .pgoutput import UNCHANGED, Relation, Row
+from .tuples import Texts
 from .types import ColumnType, Handling, TypeInfo, column_type
 
 VERSION = "0.1.0"
@@ -48,11 +50,15 @@ class Style:
 
 @dataclass(frozen=True)
 class Moment:
-    """When and where rows come from: one number for each row."""
+    """When and where rows come from, one number for each row: microseconds since 1970, transaction, position."""
 
-    micros: Sequence[int | None]
-    xids: Sequence[int | None]
-    lsns: Sequence[int | None]
+    micros: pa.Array
+    xids: pa.Array
+    lsns: pa.Array
+
+    @cached_property
+    def millis(self) -> pa.Array:
+        return pc.divide(self.micros, 1000)
 
 
 class Shape:
@@ -111,48 +117,58 @@ class Shape:
         members = [(field.name, field.schema) for field in self.row_schema.fields]
         return struct_schema(*members, *extra, name=f"{self.topic}.Value")
 
-    def keys(self, rows: Sequence[Row]) -> Values | None:
-        if self.key_schema is None:
-            return None
-        arrays = [self._column(place, [row[place] for row in rows]) for place in self.key_places]
-        return Values(_struct(arrays, self.key_schema), self.key_schema)
-
-    def values(self, ops: Sequence[str], new: Sequence[Row | None], old: Sequence[Row | None], at: Moment) -> Values:
-        """The values of changes (``flat``: of their new rows)."""
-        after = self._rows(new)
-        return self.columns_to_values(ops, after, self._rows(old), at, "false")
-
-    def columns_to_values(
-        self, ops: Sequence[str], after: pa.StructArray, before: pa.StructArray, at: Moment, snapshot: str
-    ) -> Values:
-        """The same from arrays of rows."""
-        if self._style.flat:
-            arrays = [after.field(place) for place in range(len(self._types))]
-            arrays += [self._extra(name, ops, at) for name in self._style.extra_fields]
-            return Values(_struct(arrays, self.value_schema), self.value_schema)
-        millis = pa.array([None if micros is None else micros // 1000 for micros in at.micros], pa.int64())
-        arrays = [before, after, self._source(millis, at, snapshot), pa.array(ops, pa.string()), millis]
-        return Values(_struct(arrays, self.value_schema), self.value_schema)
-
-    def row_array(self, texts: Sequence[pa.Array]) -> pa.StructArray:
-        """Columns of texts as an array of rows."""
-        arrays = [kind.convert(column) for kind, column in zip(self._types, texts, strict=True)]
-        return _struct(arrays, self.row_schema)
-
-    def key_array(self, rows: pa.StructArray) -> Values | None:
-        """The keys of an array of rows."""
+    def keys(self, rows: pa.StructArray) -> Values | None:
+        """The keys of rows; ``None`` when the table has none."""
         if self.key_schema is None:
             return None
         return Values(_struct([rows.field(place) for place in self.key_places], self.key_schema), self.key_schema)
 
-    def _rows(self, rows: Sequence[Row | None]) -> pa.StructArray:
+    def values(
+        self, ops: Sequence[str], after: pa.StructArray, before: pa.StructArray, at: Moment, snapshot: str = "false"
+    ) -> Values:
+        """The values of changes (``flat``: of their new rows)."""
+        if self._style.flat:
+            arrays = [after.field(place) for place in range(len(self._types))]
+            arrays += [self._extra(name, ops, at) for name in self._style.extra_fields]
+            return Values(_struct(arrays, self.value_schema), self.value_schema)
+        arrays = [before, after, self._source(at, snapshot), pa.array(ops, pa.string()), at.millis]
+        return Values(_struct(arrays, self.value_schema), self.value_schema)
+
+    def rows_of_texts(self, texts: Sequence[pa.Array]) -> pa.StructArray:
+        """Columns of texts as rows."""
+        arrays = [kind.convert(column) for kind, column in zip(self._types, texts, strict=True)]
+        return _struct(arrays, self.row_schema)
+
+    def rows_of_cells(self, columns: Sequence[Texts]) -> pa.StructArray:
+        """Columns as the stream has them as rows."""
+        texts = []
+        for place, column in enumerate(columns):
+            known = column.array
+            if column.unchanged is not None and self._types[place].takes_placeholder:
+                known = pc.if_else(pa.array(column.unchanged), self._style.placeholder, known)
+            texts.append(known)
+        return self.rows_of_texts(texts)
+
+    def rows(self, rows: Sequence[Row | None]) -> pa.StructArray:
+        """Single rows of the stream; null for ``None``."""
         mask = [row is None for row in rows]
         if all(mask):
-            return pa.nulls(len(rows), arrow_type(self.row_schema))
-        nothing: Row = [None] * len(self._types)
+            return self.no_rows(len(rows))
+        some = next(row for row in rows if row is not None)
+        nothing: Row = [some[place] if place in self.key_places else None for place in range(len(self._types))]
         columns = list(zip(*(nothing if row is None else row for row in rows), strict=True))
         arrays = [self._column(place, columns[place]) for place in range(len(self._types))]
         return _struct(arrays, self.row_schema, pa.array(mask) if any(mask) else None)
+
+    def no_rows(self, count: int) -> pa.StructArray:
+        """Nulls in place of rows. Below them, required columns still have values, as Arrow's other readers expect."""
+        arrays = [
+            pa.nulls(count, arrow_type(field.schema))
+            if field.schema.optional
+            else pa.repeat(pa.scalar(_anything(arrow_type(field.schema)), arrow_type(field.schema)), count)
+            for field in self.row_schema.fields
+        ]
+        return _struct(arrays, self.row_schema, pa.repeat(True, count))
 
     def _column(self, place: int, cells: Sequence[Any]) -> pa.Array:
         if UNCHANGED in cells:
@@ -161,16 +177,16 @@ class Shape:
         texts = pa.array(cells, pa.binary()).cast(pa.string())
         return self._types[place].convert(texts)
 
-    def _source(self, millis: pa.Array, at: Moment, snapshot: str) -> pa.StructArray:
-        count = len(millis)
+    def _source(self, at: Moment, snapshot: str) -> pa.StructArray:
+        count = len(at.micros)
         same = [VERSION, "postgresql", self._style.prefix]
         place = [snapshot, self._style.database, self.table.schema, self.table.name]
         arrays = [
             *(pa.repeat(pa.scalar(text, pa.string()), count) for text in same),
-            millis.fill_null(0),
+            at.millis,
             *(pa.repeat(pa.scalar(text, pa.string()), count) for text in place),
-            pa.array(at.xids, pa.int64()),
-            pa.array(at.lsns, pa.int64()),
+            at.xids,
+            at.lsns,
         ]
         return _struct(arrays, _SOURCE)
 
@@ -179,9 +195,7 @@ class Shape:
             return pa.array(ops, pa.string())
         if name == "table":
             return pa.repeat(pa.scalar(self.table.full_name, pa.string()), len(ops))
-        if name == "ts_ms":
-            return pa.array([None if micros is None else micros // 1000 for micros in at.micros], pa.int64())
-        return pa.array(at.lsns if name == "lsn" else at.xids, pa.int64())
+        return {"ts_ms": at.millis, "lsn": at.lsns, "txId": at.xids}[name]
 
 
 _EXTRA = {
@@ -192,6 +206,19 @@ _EXTRA = {
     "txId": OPTIONAL_INT64,
 }
 EXTRA_FIELDS = tuple(_EXTRA)
+
+
+def _anything(kind: pa.DataType) -> Any:
+    """Some value of a type."""
+    if pa.types.is_struct(kind):
+        return {member.name: _anything(member.type) for member in kind}
+    if pa.types.is_list(kind):
+        return []
+    if pa.types.is_string(kind):
+        return ""
+    if pa.types.is_binary(kind):
+        return b""
+    return False if pa.types.is_boolean(kind) else 0
 
 
 def _struct(arrays: Sequence[pa.Array], schema: Schema, mask: pa.Array | None = None) -> pa.StructArray:

@@ -135,12 +135,6 @@ class PostgresSinkTask(SinkTask):
         self._once = own["delivery.guarantee"] == EXACTLY_ONCE
         self._offsets = OffsetTable(own["offsets.table"])
 
-    def start(self) -> None:
-        """Make the table of offsets, so that executors never do at the same time."""
-        if self._once:
-            with failures_retried(f"{self._database} does not answer"), self._database.connect() as opened:
-                self._offsets.make(opened)
-
     def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
         return self.put_mixed(records)
 
@@ -182,6 +176,8 @@ class PostgresSinkTask(SinkTask):
         session = _sessions.pop(key, None)
         if session is None or session.connection.closed:
             session = Session(self._database.connect(), Tables(self._creates, self._evolves), {})
+            if self._once:
+                self._offsets.make(session.connection)
         try:
             yield session
         except BaseException:

@@ -79,15 +79,15 @@ class Piece:
     condition: str = ""
 
 
-def read_piece(database: Database, snapshot: str, shape: Shape, piece: Piece, at: Moment) -> Iterator[Batch]:
-    """The rows of a piece, as the snapshot sees them. ``at`` is when and where they are said to come from."""
+def read_piece(database: Database, snapshot: str, shape: Shape, piece: Piece, lsn: int, micros: int) -> Iterator[Batch]:
+    """The rows of a piece, as the snapshot sees them. ``lsn`` and ``micros`` are where and when they are from."""
     names = [column.name for column in shape.table.columns]
     if not names or piece.last <= piece.first:
         return
     query = f"COPY ({_select(names, piece)}) TO STDOUT (FORMAT csv)"
     with failures_retried(f"Table {shape.table.full_name} could not be read"), _view(database, snapshot) as connection:
         for data in _blocks(connection, query):
-            yield _batch(shape, _texts(data, len(names)), at)
+            yield _batch(shape, _texts(data, len(names)), lsn, micros)
 
 
 def _select(names: Sequence[str], piece: Piece) -> str:
@@ -130,13 +130,14 @@ def _texts(data: bytes, count: int) -> list[pa.Array]:
     return [pa.concat_arrays(column.chunks) for column in table.columns]
 
 
-def _batch(shape: Shape, texts: Sequence[pa.Array], at: Moment) -> Batch:
-    rows = shape.row_array(texts)
+def _batch(shape: Shape, texts: Sequence[pa.Array], lsn: int, micros: int) -> Batch:
+    rows = shape.rows_of_texts(texts)
     count = len(rows)
-    before = pa.nulls(count, rows.type)
-    moment = Moment(list(at.micros) * count, list(at.xids) * count, list(at.lsns) * count)
-    values = shape.columns_to_values(["r"] * count, rows, before, moment, "true")
-    return Batch(shape.topic, values, shape.key_array(rows))
+    when, where = pa.repeat(pa.scalar(micros, pa.int64()), count), pa.repeat(pa.scalar(lsn, pa.int64()), count)
+    values = shape.values(
+        ["r"] * count, rows, shape.no_rows(count), Moment(when, pa.nulls(count, pa.int64()), where), "true"
+    )
+    return Batch(shape.topic, values, shape.keys(rows))
 
 
 _connections: dict[Database, Connection[Any]] = {}

@@ -31,7 +31,7 @@ from .connection import driver, failures_retried
 from .lsn import Visibility, lsn_text, parse_lsn
 from .position import TABLE, Position, State, TableProgress, check_partition, server_partition, table_partition
 from .settings import SNAPSHOT_MODES, SOURCE
-from .shape import EXTRA_FIELDS, Moment, Shape, Style
+from .shape import EXTRA_FIELDS, Shape, Style
 from .snapshot import Piece, Snapshot, pieces_of, places, read_piece
 from .types import Handling
 from .upstream import Upstream
@@ -90,7 +90,8 @@ class PostgresCdcTask(SourceTask):
         self._tables: list[Table] = []
         self._files: dict[str, list[File]] = {}
         self._again: set[str] | None = None
-        self._looked = self._planned = self._beat = self._confirmed_at = float("-inf")
+        self._looked = self._planned = self._beat = self._said = float("-inf")
+        self._published_before = 0
         self._told = -1
         self._shapes: dict[int, Shape] = {}
 
@@ -132,12 +133,16 @@ class PostgresCdcTask(SourceTask):
 
     def _look_up_tables(self, connection: Connection[Any]) -> None:
         """Find the captured tables and publish them; somebody who is changing one right now is not waited for."""
+        before = self._tables
         try:
             self._tables = self._upstream.publish(connection)
         except driver().errors.LockNotAvailable as error:
             if self._again is None:
                 raise
             log.info("Captured tables are looked up later: %s", error)
+        if self._again is None or {table.oid for table in before} != {table.oid for table in self._tables}:
+            row = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetchone()
+            self._published_before = int(row[0]) if row else 0
         if self._again is None:
             self._again = {table.full_name for table in self._tables} if self._mode == "always" else set()
 
@@ -166,7 +171,10 @@ class PostgresCdcTask(SourceTask):
         progress = state.tables.get(table)
         if progress is None or not progress.done:
             return False
-        return table not in (self._again or ()) or progress.since == snapshot
+        again = self._again or set()
+        if progress.since == snapshot:
+            again.discard(table)
+        return table not in again
 
     def _plan_reading(self, connection: Connection[Any], state: State, unread: Sequence[Table]) -> Plan | None:
         snapshot = self._snapshot
@@ -174,7 +182,11 @@ class PostgresCdcTask(SourceTask):
             self._drop_snapshot()
             snapshot = None
         if snapshot is None:
-            snapshot = self._snapshot = Snapshot(self._upstream.database)
+            snapshot = Snapshot(self._upstream.database)
+            if not self._is_settled(snapshot):
+                snapshot.close()
+                return None
+            self._snapshot = snapshot
             self._files = {table.full_name: files_of(snapshot.connection, table) for table in unread}
         ends: list[tuple[SourcePartition, SourceOffset]] = []
         base = state.position
@@ -183,6 +195,18 @@ class PostgresCdcTask(SourceTask):
             base = Position(slot.confirmed if slot else snapshot.before)
             ends.append((server_partition(self._server), base.offset()))
         return self._plan_pieces(state, snapshot, unread, base, ends)
+
+    def _is_settled(self, snapshot: Snapshot) -> bool:
+        """Whether all transactions have ended that may have changed a table before it was published.
+
+        The stream does not tell what they did to it then, so the snapshot must see it.
+        """
+        if snapshot.sees.lower >= self._published_before:
+            return True
+        if time.monotonic() - self._said > LOOK_SECONDS:
+            self._said = time.monotonic()
+            log.info("Tables are read as soon as the oldest transaction (%d) has ended", snapshot.sees.lower)
+        return False
 
     def _plan_pieces(
         self,
@@ -293,8 +317,8 @@ class PostgresCdcTask(SourceTask):
             shape = self._shapes.get(table.oid)
             if shape is None or shape.table != table:
                 shape = self._shapes[table.oid] = Shape(table, self._source.style)
-            at = Moment([part["micros"]], [None], [part["lsn"]])
-            yield from read_piece(self._source.database, part["snapshot"], shape, part["piece"], at)
+            view, lsn, micros = part["snapshot"], part["lsn"], part["micros"]
+            yield from read_piece(self._source.database, view, shape, part["piece"], lsn, micros)
         elif part["kind"] == "heartbeat":
             key, value = {"serverName": self._server}, {"ts_ms": time.time_ns() // 1_000_000}
             yield Record(topic=self._heartbeat_topic, key=key, value=value)

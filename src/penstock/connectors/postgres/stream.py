@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 _KEEPALIVE = Struct(">xQ")
 _STATUS = Struct(">cQQQQB")
-_HEADER = 25
+_HEADER, _DATA = 25, ord("w")
 _TAKE_OVER_SECONDS = 10.0
 _ASK_SECONDS = 0.02
 _LATE_SECONDS = 30.0
@@ -43,8 +43,9 @@ class Stream:
 
     def __init__(self, database: Database, slot: str, publication: str, at: Position) -> None:
         self._slot = slot
-        self.position = at
+        self._lsn, self._tx, self._seq = at.lsn, at.tx, at.seq
         self.relations: dict[int, Relation] = {}
+        self.descriptions = 0
         self.transaction: Begin | None = None
         self._skip = at.seq
         self._deadline = 0.0
@@ -66,32 +67,29 @@ class Stream:
     def changes(self, target: int, deadline: float, most_bytes: int) -> Iterator[bytes]:
         """Messages of rows in commit order, until everything before ``target`` was given, or the limits are reached.
 
-        ``position`` always tells what a commit after the last message would stand for. Relations are kept in
-        ``relations``, the transaction of a message in ``transaction``; it is given itself (``B``) before its rows.
+        The transaction of a message is in ``transaction``; the tables' descriptions are in ``relations``, and
+        ``descriptions`` counts how many have come.
         """
         get, taken, self._deadline = self._pg.get_copy_data, 0, deadline
         while True:
             size, view = get(1)
-            if size > 0:
-                data = bytes(view)
-                if data[0] == 107:
-                    if self._kept_alive(data, target):
-                        return
-                    continue
-                kind = data[_HEADER]
+            if size > _HEADER and view[0] == _DATA:
+                data = view[_HEADER:].tobytes()
+                kind = data[0]
                 if kind in _CHANGES:
                     if self._skip:
                         self._skip -= 1
                         continue
-                    self.position = Position(self.position.lsn, self.position.tx, self.position.seq + 1)
-                    yield data[_HEADER:]
+                    self._seq += 1
+                    yield data
                     taken += size
-                    if taken > most_bytes or (not self.position.seq & 255 and time.monotonic() > deadline):
+                    if taken > most_bytes or (not self._seq & 255 and time.monotonic() > deadline):
                         return
-                elif self._is_end(kind, data[_HEADER:], target):
+                elif self._is_end(kind, data, target):
                     return
-                elif kind == pgoutput.BEGIN:
-                    yield data[_HEADER:]
+            elif size > 0:
+                if self._kept_alive(bytes(view), target):
+                    return
             elif size == 0:
                 self._wait(deadline)
                 if time.monotonic() > deadline:
@@ -99,33 +97,38 @@ class Stream:
             else:
                 self._ended()
 
+    @property
+    def position(self) -> Position:
+        """What a commit after the last message that was given would stand for."""
+        return Position(self._lsn, self._tx if self._seq else 0, self._seq)
+
     def _is_end(self, kind: int, data: bytes, target: int) -> bool:
         if kind == pgoutput.COMMIT:
-            self.position = Position(pgoutput.end_of_commit(data))
+            self._lsn = pgoutput.end_of_commit(data)
+            self._seq = self._skip = 0
             self.transaction = None
-            self._skip = 0
-            return self.position.lsn >= target or time.monotonic() > self._deadline
+            return self._lsn >= target or time.monotonic() > self._deadline
         if kind == pgoutput.BEGIN:
             self.transaction = pgoutput.begin(data)
-            lsn, seq = self.position.lsn, self._skip
-            if seq and self.transaction.commit_lsn != self.position.tx:
+            if self._skip and self.transaction.commit_lsn != self._tx:
                 raise PluginError(
-                    f"The transaction that commits at {lsn_text(self.position.tx)} was read up to change {seq}, but "
+                    f"The transaction that commits at {lsn_text(self._tx)} was read up to change {self._seq}, but "
                     f"the slot '{self._slot}' goes on with the one at {lsn_text(self.transaction.commit_lsn)}"
                 )
-            self.position = Position(lsn, self.transaction.commit_lsn, seq)
+            self._tx = self.transaction.commit_lsn
         elif kind == pgoutput.RELATION:
             found = pgoutput.relation(data)
             self.relations[found.oid] = found
+            self.descriptions += 1
         return False
 
     def _kept_alive(self, data: bytes, target: int) -> bool:
         """Whether the server has read as far as we want; then every commit before that has been given."""
         (sent,) = _KEEPALIVE.unpack_from(data)
-        if self.transaction is None and not self._skip:
-            self.position = Position(max(self.position.lsn, min(sent, max(target, self.position.lsn))))
-            return bool(sent >= target)
-        return False
+        if self.transaction is not None or self._skip:
+            return False
+        self._lsn = max(self._lsn, min(sent, target))
+        return bool(sent >= target)
 
     def _wait(self, deadline: float) -> None:
         seconds = max(0.0, min(_ASK_SECONDS, deadline - time.monotonic()))

@@ -72,10 +72,6 @@ class Tables:
         self._evolves = evolves
         self._known: dict[TargetName, Target] = {}
 
-    def forget(self) -> None:
-        """Look tables up again: a transaction that changed them did not last, or somebody else did."""
-        self._known.clear()
-
     def ready(
         self, connection: Connection[Any], name: TargetName, columns: Mapping[str, str], keys: tuple[str, ...]
     ) -> Target:

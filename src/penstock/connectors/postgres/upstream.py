@@ -101,11 +101,22 @@ class Upstream:
             if marked:
                 connection.execute(f"DROP PUBLICATION IF EXISTS {quoted(self.publication)}")
 
-    def forget_publication(self) -> None:
-        """Drop the publication alone: the slot has another one now."""
-        with self.database.connect() as connection:
-            if self._comment(connection) == self._mark:
-                connection.execute(f"DROP PUBLICATION IF EXISTS {quoted(self.publication)}")
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Which database this is."""
+        return self.database.host, self.database.port, self.database.name
+
+    def take_over(self, connection: Connection[Any], old: Upstream) -> bool:
+        """Make the publication of an earlier configuration this one's; whether it, and so the old slot, was ours."""
+        if self._comment(connection) == self._mark:
+            return True
+        if old._comment(connection) != old._mark:
+            return False
+        slot = self.find_slot(connection)
+        if slot is not None and self.slot != old.slot and not self.adopt:
+            raise PluginError(self._refusal(slot))
+        connection.execute(f"COMMENT ON PUBLICATION {quoted(self.publication)} IS {_literal(self._mark)}")
+        return True
 
     def find_slot(self, connection: Connection[Any]) -> Slot | None:
         row = connection.execute(
@@ -121,11 +132,13 @@ class Upstream:
         """Bring the publication to the captured tables, which come back."""
         tables = find_tables(connection, self.selection)
         comment = self._comment(connection)
+        changed = comment is None
         if comment is None:
             self._make_publication(connection, tables)
         elif comment == self._mark and self.mode == FILTERED:
             names = {(table.schema, table.name) for table in tables}
             if names != self._published(connection):
+                changed = True
                 listed = _listed(tables)
                 name = quoted(self.publication)
                 if listed:
@@ -134,6 +147,8 @@ class Upstream:
                     self._clear_publication(connection)
         elif comment != self._mark:
             self._check_foreign_publication(connection, tables)
+        if changed:
+            _warn_of_tables_without_identity(tables)
         return tables
 
     def _make_publication(self, connection: Connection[Any], tables: Sequence[Table]) -> None:
@@ -218,28 +233,25 @@ def move(old: Upstream, new: Upstream) -> None:
 
     A slot that only changes its name keeps its position.
     """
-    same_place = old.database.name == new.database.name and (old.database.host, old.database.port) == (
-        new.database.host,
-        new.database.port,
-    )
-    renamed = same_place and old.slot != new.slot
-    copied = ""
-    if renamed:
-        release(old.database, old.slot)
-        with old.database.connect() as connection:
-            copied = old.slot if old.find_slot(connection) is not None else ""
-    if same_place and not renamed and old.publication != new.publication:
-        _rename_publication(old, new)
-    new.make(copied)
-    if renamed or not same_place:
+    if old.place != new.place:
+        new.make()
         old.remove()
-
-
-def _rename_publication(old: Upstream, new: Upstream) -> None:
-    """Keep the mark of a slot that stays while its publication changes its name."""
+        return
+    if old.publication != new.publication:
+        raise PluginError(
+            f"publication.name cannot change from '{old.publication}' to '{new.publication}': what the slot still has "
+            f"to tell was published under the old name. Keep it, or delete the connector and create it anew."
+        )
+    renamed = old.slot != new.slot
     with new.database.connect() as connection:
-        if new._comment(connection) is None and old._comment(connection) == old._mark:
-            connection.execute(f"ALTER PUBLICATION {quoted(old.publication)} RENAME TO {quoted(new.publication)}")
+        ours = new.take_over(connection, old)
+        copied = renamed and ours and old.find_slot(connection) is not None
+    if copied:
+        release(old.database, old.slot)
+    new.make(old.slot if copied else "")
+    if copied and old.drops:
+        with new.database.connect() as connection:
+            connection.execute("SELECT pg_drop_replication_slot(%s)", [old.slot])
 
 
 def check_lsn(upstream: Upstream, lsn: int) -> None:
@@ -259,6 +271,16 @@ def check_lsn(upstream: Upstream, lsn: int) -> None:
             f"Replication slot '{upstream.slot}' cannot go on from {lsn_text(lsn)}: it has the log from "
             f"{lsn_text(slot.confirmed)} to {lsn_text(end)}. To see older changes again, reset the offsets, so that "
             f"the tables are read again."
+        )
+
+
+def _warn_of_tables_without_identity(tables: Sequence[Table]) -> None:
+    mute = [table.full_name for table in tables if not table.key and table.identity != "f"]
+    if mute:
+        log.warning(
+            "PostgreSQL refuses updates and deletes of published tables without a primary key: %s. Give them one, or "
+            "ALTER TABLE … REPLICA IDENTITY FULL, or leave them out with table.exclude.list.",
+            ", ".join(mute),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 
 from .blocks import Block
 from .catalog import quoted
+from .connection import driver
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -65,10 +67,15 @@ class OffsetTable:
         self._name = quoted(*name.split("."))
 
     def make(self, connection: Connection[Any]) -> None:
-        connection.execute(
-            f"CREATE TABLE IF NOT EXISTS {self._name} (connector text, topic text, part integer, next bigint NOT NULL,"
-            f" PRIMARY KEY (connector, topic, part))"
-        )
+        """Make it unless it is there; somebody else may do so at the same moment."""
+        if self.exists(connection):
+            return
+        errors = driver().errors
+        with contextlib.suppress(errors.UniqueViolation, errors.DuplicateTable):
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {self._name} (connector text, topic text, part integer,"
+                f" next bigint NOT NULL, PRIMARY KEY (connector, topic, part))"
+            )
 
     def exists(self, connection: Connection[Any]) -> bool:
         row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [self._name]).fetchone()
