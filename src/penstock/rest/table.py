@@ -9,7 +9,7 @@ from penstock.runtime.provisioning.plan import Declared, Plan
 from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel
 from penstock.runtime.topic_views import TopicView
 
-from . import admin, connectors, dead_letters, lifecycle, offsets, plugins, provisioning, topics, worker
+from . import admin, connectors, dead_letters, lifecycle, metrics, offsets, plugins, provisioning, topics, worker
 from .bodies import (
     ConfigBody,
     ConfigPatch,
@@ -60,6 +60,8 @@ WORKER = (
           {200: Reply("It can", HealthView), 503: Reply("It is starting", HealthView),
            500: Reply("It is stuck", HealthView)},
           json_only=False),
+    Route("GET", "/metrics", "Metrics in the text format of Prometheus", metrics.get_metrics,
+          {200: Reply("The metrics")}, json_only=False),
 )  # fmt: skip
 
 CONNECTORS = (
