@@ -43,6 +43,8 @@ MISSING_SECONDS = 0.5
 _EARLIEST: Any = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
+_OWN_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
+
 
 @dataclass
 class Bounds:
@@ -126,7 +128,7 @@ class Cluster:
         counts = {
             name: len(topic.partitions)
             for name, topic in found.items()
-            if topic.error is None and not name.startswith("__")
+            if topic.error is None and name not in _OWN_TOPICS
         }
         with self._lock:
             grown = {name for name, count in counts.items() if count > self._topics.get(name, 0)}

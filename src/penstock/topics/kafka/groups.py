@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from ..errors import GroupInUse, TopicError
@@ -34,6 +34,9 @@ MOST_METADATA = 4000
 
 RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 300.0
+
+_AT_ONCE = 5000
+_CONSUMERS = 8
 
 State = Mapping[str, Any]
 
@@ -60,25 +63,40 @@ class Groups:
         self._later = later
         self._lock = threading.Lock()
         self._known: dict[str, Group] = {}
+        self._few = threading.Semaphore(_CONSUMERS)
 
     def load(self, group: str) -> dict[TopicPartition, int]:
         """Ask for a group's positions and states. Blocks; raises ``ClusterUnavailable``."""
-        request = [ConsumerGroupTopicPartitions(group)]
         try:
-            asked = self._cluster.admin.list_consumer_group_offsets(request, request_timeout=ANSWER_SECONDS)
-            places = asked[group].result(ANSWER_SECONDS).topic_partitions or []
-        except Exception as error:
-            cause = cause_of(error)
-            if cause is not None and cause.code() == KafkaError.GROUP_ID_NOT_FOUND:
-                places = []
-            elif is_passing(error):
+            places = self._committed(group)
+        except (KafkaException, TimeoutError) as error:
+            if is_passing(error):
                 raise ClusterUnavailable(error) from error
-            else:
-                raise TopicError(f"The offsets of group {group} could not be read: {text_of(error)}") from error
+            raise TopicError(f"The offsets of group {group} could not be read: {text_of(error)}") from error
         found = _group(places)
         with self._lock:
             self._known[group] = found
         return dict(found.positions)
+
+    def _committed(self, group: str) -> list[Place]:
+        """Positions in all topics there are, through a consumer that never joins.
+
+        The admin client can list them, too, but librdkafka (2.16) takes the whole process down when the coordinator
+        of the group has moved.
+        """
+        self._cluster.refresh()
+        places = [Place(topic, n) for topic, count in self._cluster.topics().items() for n in range(count)]
+        settings: dict[str, Any] = {**dict(self._cluster.settings), "group.id": group, "enable.auto.commit": False}
+        with self._few:
+            consumer = Consumer(settings)
+            try:
+                return [
+                    place
+                    for start in range(0, len(places), _AT_ONCE)
+                    for place in consumer.committed(places[start : start + _AT_ONCE], timeout=ANSWER_SECONDS)
+                ]
+            finally:
+                consumer.close()
 
     def state(self, group: str, task: int) -> State | None:
         """The newest state of a task, once the group was loaded."""
