@@ -88,7 +88,8 @@ class System(ABC):
         texts = [path.read_text(errors="replace").splitlines()[-20:] for path in sorted(self.folder.glob("*.out"))]
         return "\n".join(line for lines in texts for line in lines)
 
-    def _spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        """Start one of the system's processes; what it prints goes to a file of that name."""
         with (self.folder / f"{name}.out").open("ab") as output:
             self._processes.append(
                 subprocess.Popen(

@@ -1,13 +1,15 @@
-"""Penstock: one worker on the embedded log."""
+"""Penstock: one worker on the embedded log, or with its topics in Kafka."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import penstock
 
+from .peer.broker import OnKafka
 from .system import System, write_properties
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -29,7 +31,33 @@ class Penstock(System):
 
     def launch(self) -> None:
         settings = {"data.dir": self.folder / "data", "listeners": f"http://127.0.0.1:{self.port}"}
-        worker_file = write_properties(self.folder / "worker.properties", settings)
-        python_path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))
-        command = [sys.executable, "-m", "penstock", "standalone", str(worker_file)]
-        self._spawn("worker", command, {"PYTHONPATH": python_path})
+        _launch(self, "standalone", settings)
+
+
+class PenstockOnKafka(OnKafka):
+    """``penstock distributed``, alone in its group, with the worker file that Kafka Connect gets."""
+
+    name = "Penstock"
+    shows_restarting_first = True
+    more: dict[str, object] = {}
+    """Settings beyond those of every worker."""
+
+    @classmethod
+    def version(cls) -> str:
+        return penstock.__version__
+
+    def launch(self) -> None:
+        _launch(self, "distributed", {**self.cluster_settings(), "data.dir": self.folder / "data", **self.more})
+
+
+class ExactlyOncePenstock(PenstockOnKafka):
+    """The same with exactly-once sources."""
+
+    more: dict[str, object] = {"exactly.once.source.support": "enabled"}
+
+
+def _launch(system: System, verb: str, settings: Mapping[str, object]) -> None:
+    worker_file = write_properties(system.folder / "worker.properties", settings)
+    python_path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "penstock", verb, str(worker_file)]
+    system.spawn("worker", command, {"PYTHONPATH": python_path})
