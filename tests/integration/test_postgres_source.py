@@ -22,6 +22,7 @@ from penstock.api import (
 from penstock.connectors.postgres import PostgresCdc, capture, stream
 from penstock.connectors.postgres.source import PostgresCdcTask
 from tests.support.postgres import PostgresServer
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -357,7 +358,7 @@ def test_a_slot_that_is_gone_is_an_error_that_says_what_to_do(server: PostgresSe
     captures.append(found)
     found.run()
     found.crash()
-    server.run("SELECT pg_drop_replication_slot('penstock_gone')")
+    wait_until(lambda: server.run("SELECT pg_drop_replication_slot('penstock_gone')"), "nobody reads the slot")
     with pytest.raises(PluginError, match=r"does not exist any more.*reset its offsets"):
         found.run()
     with pytest.raises(ConfigError, match="does not exist"):

@@ -113,7 +113,7 @@ CONFIG = connection.KEYS + ConfigDef(
     ),
 )
 
-_sessions: dict[tuple[Database, bool, bool], Session] = {}
+_sessions: dict[tuple[Database, bool, bool, str], Session] = {}
 
 
 class PostgresSinkTask(SinkTask):
@@ -172,7 +172,7 @@ class PostgresSinkTask(SinkTask):
     @contextlib.contextmanager
     def _session(self) -> Iterator[Session]:
         """The connection of this process to the database; one that failed is not used again."""
-        key = (self._database, self._creates, self._evolves)
+        key = (self._database, self._creates, self._evolves, self._offsets.name if self._once else "")
         session = _sessions.pop(key, None)
         if session is None or session.connection.closed:
             session = Session(self._database.connect(), Tables(self._creates, self._evolves), {})

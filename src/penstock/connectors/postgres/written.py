@@ -64,7 +64,7 @@ class OffsetTable:
     """The table with the offsets of all sinks that write into a database."""
 
     def __init__(self, name: str) -> None:
-        self._name = quoted(*name.split("."))
+        self.name = quoted(*name.split("."))
 
     def make(self, connection: Connection[Any]) -> None:
         """Make it unless it is there; somebody else may do so at the same moment."""
@@ -73,25 +73,25 @@ class OffsetTable:
         errors = driver().errors
         with contextlib.suppress(errors.UniqueViolation, errors.DuplicateTable):
             connection.execute(
-                f"CREATE TABLE IF NOT EXISTS {self._name} (connector text, topic text, part integer,"
+                f"CREATE TABLE IF NOT EXISTS {self.name} (connector text, topic text, part integer,"
                 f" next bigint NOT NULL, PRIMARY KEY (connector, topic, part))"
             )
 
     def exists(self, connection: Connection[Any]) -> bool:
-        row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [self._name]).fetchone()
+        row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [self.name]).fetchone()
         return bool(row and row[0])
 
     def read(self, connection: Connection[Any], connector: str, task: int) -> Offsets:
         """What was written for a connector. An earlier attempt of the same task that still writes is waited for."""
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", [f"penstock {connector} {task}"])
-        rows = connection.execute(f"SELECT topic, part, next FROM {self._name} WHERE connector = %s", [connector])
+        rows = connection.execute(f"SELECT topic, part, next FROM {self.name} WHERE connector = %s", [connector])
         return {(topic, part): offset for topic, part, offset in rows}
 
     def write(self, connection: Connection[Any], connector: str, offsets: Offsets) -> None:
         rows = [(connector, topic, part, offset) for (topic, part), offset in offsets.items()]
         with connection.cursor() as cursor:
             cursor.executemany(
-                f"INSERT INTO {self._name} VALUES (%s, %s, %s, %s)"
+                f"INSERT INTO {self.name} VALUES (%s, %s, %s, %s)"
                 f" ON CONFLICT (connector, topic, part) DO UPDATE SET next = EXCLUDED.next",
                 rows,
             )
@@ -100,6 +100,6 @@ class OffsetTable:
         """Remove what is known of a connector, or of one of its topic partitions."""
         if self.exists(connection):
             connection.execute(
-                f"DELETE FROM {self._name} WHERE connector = %s AND (%s = '' OR (topic = %s AND part = %s))",
+                f"DELETE FROM {self.name} WHERE connector = %s AND (%s = '' OR (topic = %s AND part = %s))",
                 [connector, topic, topic, part],
             )
