@@ -10,8 +10,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from penstock.spark.dispatcher import Dispatcher
-from penstock.spark.session import SparkEngine, SparkStartError, start_spark, start_spark_in_background
+from penstock.spark.session import SparkEngine
 from penstock.storage.config_store import HISTORY, ConfigStore
 from penstock.storage.sqlite import Database
 from penstock.storage.sqlite_log import SqliteLog
@@ -28,6 +27,7 @@ from .plugins import Plugins
 from .provisioning.provisioner import Applied
 from .pump import PumpServices
 from .services import Services
+from .spark_host import SparkHost
 from .standalone import StandaloneHerder
 from .statuses import Statuses
 from .topic_homes import open_home, open_offsets
@@ -39,10 +39,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAINTENANCE_SECONDS = 5.0
-SPARK_STOP_SECONDS = 5.0
-STARTING_SPARK_SECONDS = 2.0
-"""A Spark that is still starting when the worker stops gets this long; its JVM ends with our process anyway."""
-LONGEST_SPARK_RETRY_SECONDS = 30.0
 
 
 class StandaloneWorker:
@@ -59,12 +55,10 @@ class StandaloneWorker:
         self._thread = threading.Thread(target=self._loop.run_forever, name="penstock-runtime", daemon=True)
         self._calls = UserCode()
         self._database: Database | None = None
-        self._dispatcher: Dispatcher | None = None
+        self._spark: SparkHost | None = None
         self._worker: Worker | None = None
         self._topics: TopicHome | None = None
         self._maintenance: Future[None] | None = None
-        self._stopping = threading.Event()
-        self.spark_ready: Future[SparkEngine] = Future()
         self.provisioned: Future[None] = Future()
         self.on_applied: Callable[[Applied], None] = lambda applied: None
         self.herder: StandaloneHerder
@@ -79,8 +73,7 @@ class StandaloneWorker:
         configs, statuses = _stores(database)
         offsets = open_offsets(config, database)
         self._topics = topics = open_home(config, database, offsets)
-        self.spark_ready = start_spark_in_background(config.properties, config.data_dir)
-        self._dispatcher = Dispatcher(self.spark_ready, self._start_spark_again)
+        self._spark = spark = SparkHost(config)
         self._thread.start()
         plugins = Plugins([str(folder) for folder in config.plugin_path])
         services = Services(config, configs, offsets, topics, plugins, self._calls, _cluster_id(database))
@@ -88,13 +81,13 @@ class StandaloneWorker:
         services.pumps = PumpServices(
             self._calls,
             Planner(self._calls, services.call_seconds),
-            self._dispatcher,
+            spark.dispatcher,
             topics,
             offsets,
             services.use_topic,
             services.call_seconds,
             services.stop_seconds,
-            lambda: self.spark_ready.result().session,
+            lambda: spark.ready.result().session,
         )
         self._worker = worker = Worker(services)
         hook_seconds = config.lifecycle_hook_timeout_ms / 1000
@@ -111,22 +104,26 @@ class StandaloneWorker:
         if isinstance(topics, EmbeddedTopics):
             self._maintenance = asyncio.run_coroutine_threadsafe(self._maintain(topics), self._loop)
 
+    @property
+    def spark_ready(self) -> Future[SparkEngine]:
+        """Ends when Spark is up. Only after ``start``."""
+        assert self._spark is not None
+        return self._spark.ready
+
     def mark_ready(self) -> None:
         """Connectors of the command line are there: the worker is healthy from now on."""
         self.herder.ready = True
 
     def stop(self) -> None:
         """End tasks and connectors, then Spark, then the stores. Nothing acknowledged is lost."""
-        self._stopping.set()
         if self._maintenance is not None:
             self._maintenance.cancel()
         if self._worker is not None:
             self.provisioned.cancel()
             self._post(self.herder.provisioner.stop)
             self._run(self._worker.stop())
-        if self._dispatcher is not None:
-            self._dispatcher.stop()
-        self._stop_spark()
+        if self._spark is not None:
+            self._spark.stop()
         if self._topics is not None:
             self._topics.stop()
         if self._database is not None:
@@ -136,29 +133,6 @@ class StandaloneWorker:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
         self._loop.close()
-
-    def _start_spark_again(self) -> SparkEngine:
-        """A new Spark for one whose JVM died. Tried until it comes up; tasks wait for it meanwhile."""
-        seconds = 1.0
-        while not self._stopping.is_set():
-            try:
-                engine = start_spark(self._config.properties, self._config.data_dir)
-            except (SparkStartError, OSError) as error:
-                log.error("Spark did not start again; the next try is in %g s. %s", seconds, error)
-                self._stopping.wait(seconds)
-                seconds = min(2 * seconds, LONGEST_SPARK_RETRY_SECONDS)
-                continue
-            log.info("Spark is up again")
-            self.spark_ready = Future()
-            self.spark_ready.set_result(engine)
-            return engine
-        raise SparkStartError("The worker is stopping")
-
-    def _stop_spark(self) -> None:
-        try:
-            self.spark_ready.result(timeout=STARTING_SPARK_SECONDS).stop(SPARK_STOP_SECONDS)
-        except Exception as error:
-            log.debug("Spark was not there to be stopped: %s", error)
 
     async def _find_plugins(self, services: Services) -> None:
         """Look for plugins before anybody needs one, so that no hook's or connector's own limit is spent on it."""

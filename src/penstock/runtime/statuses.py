@@ -28,7 +28,7 @@ class Statuses:
         self._worker_id = worker_id
         self._version = version
         self._kind = kind
-        self._used: set[tuple[str, str]] = set()
+        self._noting: set[tuple[str, str]] = set()
         self.generation: Callable[[], int] = lambda: 0
 
     def connector(self, name: str, state: State, trace: str | None = None) -> Future[None]:
@@ -51,7 +51,6 @@ class Statuses:
 
     def forget(self, name: str) -> Future[None]:
         """The connector is no more: its status, its tasks' and its topics go together."""
-        self._used = {used for used in self._used if used[0] != name}
         return self._store.forget_connector(name)
 
     def of(self, name: str) -> ConnectorStatus | None:
@@ -112,11 +111,13 @@ class Statuses:
                     self.forget_task(TaskId(name, number))
 
     def use_topic(self, task: TaskId, topic: str) -> None:
-        """Remember that a connector uses a topic; only the first time costs anything."""
-        if (task.connector, topic) not in self._used:
-            self._used.add((task.connector, topic))
-            if self._store.topic(task.connector, topic) is None:
-                self._store.put_topic(TopicUse(topic, task.connector, task.task, int(time.time() * 1000)))
+        """Remember that a connector uses a topic; only the first time, here or on another worker, costs anything."""
+        used = (task.connector, topic)
+        if used in self._noting or self._store.topic(task.connector, topic) is not None:
+            return
+        self._noting.add(used)
+        noted = self._store.put_topic(TopicUse(topic, task.connector, task.task, int(time.time() * 1000)))
+        noted.add_done_callback(lambda _: self._noting.discard(used))
 
     def topics(self, name: str) -> Sequence[str]:
         """The topics a connector has used."""
@@ -124,7 +125,6 @@ class Statuses:
 
     def reset_topics(self, name: str) -> Future[None]:
         """Forget the topics of a connector; those still in use come back with their next batch."""
-        self._used = {used for used in self._used if used[0] != name}
         return self._store.reset_topics(name)
 
     def _status(self, name: str, state: State, trace: str | None) -> ComponentStatus:
