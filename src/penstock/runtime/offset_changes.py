@@ -35,13 +35,6 @@ class OffsetChanges:
             return rules.sink_entries(await self._positions(config))
         return [OffsetEntry(partition, offset) for partition, offset in self._services.offsets.all(name)]
 
-    def read(self, name: str, config: Raw) -> list[OffsetEntry]:
-        """The same for callers that may block."""
-        if self._is_sink(config):
-            home, group = self._home(config)
-            return rules.sink_entries(home.positions(group))
-        return [OffsetEntry(partition, offset) for partition, offset in self._services.offsets.all(name)]
-
     async def write(self, name: str, config: Raw, entries: Sequence[OffsetEntry]) -> bool:
         """Alter offsets; whether the connector has checked them."""
         if self._is_sink(config):

@@ -61,7 +61,8 @@ def _offsets_in_kafka(worker: Mapping[str, str]) -> OffsetStore:
     from penstock.storage.kafka_log_topics import InternalTopic
     from penstock.topics.kafka.clients import compose
 
-    logs = KafkaLogs(dict(compose(worker).admin), f"{worker['group.id']}-offsets")
+    settings = {**dict(compose(worker).admin), "log_level": "2"}
+    logs = KafkaLogs(settings, f"{worker['group.id']}-offsets")
     topic = InternalTopic(
         worker[OFFSETS_TOPIC],
         OFFSETS_TOPIC,
@@ -76,6 +77,15 @@ def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: Of
     """How a source commits with transactions; ``None`` without them."""
     if not wants_exactly_once(worker):
         return None
+    own = parsed.producer_overrides.get(BOOTSTRAP, worker[BOOTSTRAP])
+    if own != worker[BOOTSTRAP]:
+        raise ConfigError.invalid(
+            f"producer.override.{BOOTSTRAP}",
+            own,
+            "A transaction cannot span two clusters: with exactly.once.source.support=enabled a source writes to the "
+            "cluster that has the worker's offsets topic. Leave the override out, or run the connector on a worker "
+            "without exactly-once support",
+        )
     log = cast("KafkaLog", offsets.log)
     interval: float | None = None
     if parsed.settings.get("transaction.boundary", "poll").strip().lower() == "interval":
