@@ -26,6 +26,8 @@ WRITE_SECONDS = 30.0
 """How long a write is tried before it counts as failed, as in Kafka Connect."""
 START_SECONDS = 120.0
 POLL_SECONDS = 0.1
+RETRY_SECONDS = 8.0
+"""Brokers that start or change places refuse for a moment what they will answer soon."""
 AT_ONCE = 1000
 
 Offsets = dict[int, int]
@@ -235,15 +237,23 @@ class KafkaLog(Log):
     def read_to_end(self) -> Future[None]:
         """Ends when the listener was told of all that is in the topic now."""
         seen: Future[None] = Future()
+        until = time.monotonic() + RETRY_SECONDS
 
         def asked(ends: Future[Offsets]) -> None:
             error = ends.exception()
-            if error is not None:
+            if error is None:
+                self._await(_Wait(seen, dict(ends.result())))
+            elif time.monotonic() > until:
                 _fail(seen, error)
             else:
-                self._await(_Wait(seen, dict(ends.result())))
+                again = threading.Timer(POLL_SECONDS, ask)
+                again.daemon = True
+                again.start()
 
-        self._logs.end_offsets(self.topic.name, self._partitions).add_done_callback(asked)
+        def ask() -> None:
+            self._logs.end_offsets(self.topic.name, self._partitions).add_done_callback(asked)
+
+        ask()
         return seen
 
     def stop(self) -> None:
