@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import base64
+import ipaddress
+import ssl
 import stat
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.cli.client.conftest import Client
 
 
-@pytest.fixture
-def asked() -> Iterator[tuple[str, list[str | None]]]:
-    """A server that keeps the ``Authorization`` of each request and answers with an empty list."""
-    seen: list[str | None] = []
-
+def _handler(seen: list[str | None]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             seen.append(self.headers.get("Authorization"))
@@ -29,7 +31,14 @@ def asked() -> Iterator[tuple[str, list[str | None]]]:
         def log_message(self, format: str, *arguments: object) -> None:
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
+    return Handler
+
+
+@pytest.fixture
+def asked() -> Iterator[tuple[str, list[str | None]]]:
+    """A server that keeps the ``Authorization`` of each request and answers with an empty list."""
+    seen: list[str | None] = []
+    server = HTTPServer(("127.0.0.1", 0), _handler(seen))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}", seen
     server.shutdown()
@@ -98,3 +107,52 @@ def test_a_worker_that_is_not_there_is_told_with_a_way_out(nobody: Client) -> No
     assert done.code == 4
     assert done.err.startswith("error  Cannot reach a worker at http://127.0.0.1:9: ")
     assert "→ penstock run starts a worker here" in done.err
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A server with a certificate of its own, which only takes clients that show the same one; the file with both."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "worker")])
+    now = datetime.now(timezone.utc)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path / "worker.pem"
+    encoding = serialization.Encoding.PEM
+    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    file.write_bytes(key.private_bytes(encoding, *plain) + certificate.public_bytes(encoding))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    context.load_verify_locations(file)
+    context.verify_mode = ssl.CERT_REQUIRED
+    server = HTTPServer(("127.0.0.1", 0), _handler([]))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"https://127.0.0.1:{server.server_port}", file
+    server.shutdown()
+    server.server_close()
+
+
+def test_tls_checks_who_answers_and_shows_who_asks(nobody: Client, secured: tuple[str, Path]) -> None:
+    url, file = secured
+    own = ["--cert-file", str(file), "--key-file", str(file)]
+    for name, options in {
+        "trusting": ["--ca-file", str(file), *own],
+        "careless": ["--insecure", *own],
+        "unknown": own,
+        "anonymous": ["--ca-file", str(file)],
+    }.items():
+        nobody.ok("context", "add", name, "--url", url, *options)
+    nobody.ok("get", "plugins", "--context", "trusting")
+    nobody.ok("get", "plugins", "--context", "careless")
+    assert "certificate" in nobody("get", "plugins", "--context", "unknown").err.lower()
+    assert nobody("get", "plugins", "--context", "anonymous").code == 4
+    file.unlink()
+    gone = nobody("get", "plugins", "--context", "trusting")
+    assert (gone.code, "Cannot set up TLS" in gone.err) == (1, True)

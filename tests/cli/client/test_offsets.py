@@ -40,6 +40,16 @@ def test_set_with_stop_goes_back_to_running(client: Client, lines: Lines, client
     assert lines.copied[10:] == ["line 7", "line 8", "line 9"]
 
 
+def test_a_refused_change_leaves_the_connector_as_it_was(
+    client: Client, lines: Lines, client_worker: PenstockProcess
+) -> None:
+    one = ["--partition", '{"filename": "other.txt"}', "--offset", '{"position": -1}']
+    refused = client("offsets", "set", lines.name, *one, "--stop")
+    assert refused.code == 4, refused
+    client_worker.wait_state(lines.name, "RUNNING")
+    assert client.ok("offsets", "get", lines.name, "-o", "json").data["offsets"][0]["offset"] == {"position": 70}
+
+
 def test_what_was_saved_can_be_set_again(client: Client, lines: Lines, tmp_path: Path) -> None:
     saved = tmp_path / "offsets.json"
     saved.write_text(client.ok("offsets", "get", lines.name, "-o", "json").out)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .offset_views import Entry
-from .problems import ClientError, Refused, Unsupported, Wrong
+from .problems import Refused, Unsupported, Wrong
 from .states import state, status_of
 from .waiting import GOALS, STOPPED, wait_for
 
@@ -88,22 +88,24 @@ def rewound(api: ConnectApi, name: str, when: str, topics: Sequence[str]) -> Mov
 def moved(api: ConnectApi, move: Move, stop: bool, timeout: float) -> str:
     """Carry it out, stopping the connector around it if asked to; the message of the worker."""
     was = state(status_of(api, move.name))
-    if stop and was != "STOPPED":
-        api.put("connectors", move.name, "stop")
-        wait_for(api, [move.name], STOPPED, timeout)
+    if not stop or was == "STOPPED":
+        return _written(api, move)
+    back, goal = ("pause", "PAUSED") if was == "PAUSED" else ("resume", "RUNNING")
+    api.put("connectors", move.name, "stop")
     try:
-        if move.reset:
-            answer = api.delete("connectors", move.name, "offsets")
-        else:
-            answer = api.patch("connectors", move.name, "offsets", body={"offsets": list(move.after)})
-    except ClientError:
-        if stop and was != "STOPPED":
-            api.put("connectors", move.name, "pause" if was == "PAUSED" else "resume")
-        raise
-    if stop and was != "STOPPED":
-        goal = "PAUSED" if was == "PAUSED" else "RUNNING"
-        api.put("connectors", move.name, "pause" if was == "PAUSED" else "resume")
-        wait_for(api, [move.name], GOALS[goal], timeout)
+        wait_for(api, [move.name], STOPPED, timeout)
+        message = _written(api, move)
+    finally:
+        api.put("connectors", move.name, back)
+    wait_for(api, [move.name], GOALS[goal], timeout)
+    return message
+
+
+def _written(api: ConnectApi, move: Move) -> str:
+    if move.reset:
+        answer = api.delete("connectors", move.name, "offsets")
+    else:
+        answer = api.patch("connectors", move.name, "offsets", body={"offsets": list(move.after)})
     return str((answer or {}).get("message", ""))
 
 
