@@ -136,6 +136,8 @@ def test_a_broker_that_comes_back_finds_everything_running_again(cluster: Cluste
     owners = set(cluster.owners(load).values())
     assert owners <= {worker_id(worker) for worker in cluster.workers}
     assert len(owners) > 1
+    assert cluster.follower().http.put(f"/connectors/{load}/stop").status_code == 204
+    cluster.any().wait_state(load, "STOPPED", 0)
 
 
 def _unhealthy(worker: PenstockProcess) -> bool:
