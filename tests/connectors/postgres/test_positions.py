@@ -52,7 +52,7 @@ def test_a_snapshot_after_a_wraparound_sees_transactions_by_their_low_bits() -> 
 
 
 def test_offsets_are_read_as_they_were_written() -> None:
-    position, table = Position(5, 9, 3), TableProgress("1:2:", 7, 3, 10, 4711, resumed=True)
+    position, table = Position(5, 9, 3), TableProgress("1:2:", 7, 3, 10, 4711, resumed=12)
     pairs = [({"server": "s"}, position.offset()), ({"server": "s", "table": "a.b"}, table.offset())]
     assert State.of(Offsets(pairs), "s") == State(position, {"a.b": table})
     assert State.of(Offsets(pairs), "other") == State(None, {})

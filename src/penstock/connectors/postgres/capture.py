@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from penstock.api import Batch, Progress
 
 from . import pgoutput
-from .catalog import Selection, find_tables
+from .catalog import Selection, Table, find_tables
 from .changes import Changes
 from .connection import Database, failures_retried
+from .large_values import with_large_values
 from .lsn import Visibility
-from .pgoutput import Begin
+from .pgoutput import Begin, Row
 from .position import Position, server_partition
 from .shape import Shape, Style
 from .stream import Stream, stream_at
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 MOST_BYTES = 16 << 20
 MOST_SECONDS = 1.0
@@ -31,12 +35,14 @@ class Span:
     """What to read: from ``start`` up to ``target``.
 
     ``seen`` are tables whose reading saw some of these transactions, which are left out: the snapshot, and a position
-    after which there are none.
+    after which there are none. ``gaps`` are tables whose reading was interrupted: a row may not have been read before
+    its change, so large values that the change leaves out are asked for, up to a position.
     """
 
     start: Position
     target: int
     seen: Mapping[str, tuple[str, int]]
+    gaps: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,16 @@ class Capture:
         self._span = span
         self._seen = {table: (Visibility.parse(text), until) for table, (text, until) in span.seen.items()}
         self._open: dict[int, tuple[object, Changes | None]] = {}
+        self._asking: Connection[Any] | None = None
 
     def run(self) -> Iterator[Batch | Progress]:
+        try:
+            yield from self._run()
+        finally:
+            if self._asking is not None:
+                self._asking.close()
+
+    def _run(self) -> Iterator[Batch | Progress]:
         source, span = self._source, self._span
         with stream_at(source.database, source.slot, source.publication, span.start) as stream:
             yield from self._read(stream)
@@ -92,6 +106,8 @@ class Capture:
             changes = targets[table]
             if changes is None or (self._seen and self._is_seen(changes.shape, begin)):
                 continue
+            if self._span.gaps:
+                changes.fetch = self._fetch if self._is_in_gap(changes.shape, begin) else None
             changes.add(data, begin)
             count += 1
             if changes.ready or count % ROWS_A_BATCH == 0:
@@ -113,6 +129,14 @@ class Capture:
     def _is_seen(self, shape: Shape, begin: Begin) -> bool:
         found = self._seen.get(shape.table.full_name)
         return found is not None and begin.commit_lsn < found[1] and found[0].sees(begin.xid)
+
+    def _is_in_gap(self, shape: Shape, begin: Begin) -> bool:
+        return begin.commit_lsn < self._span.gaps.get(shape.table.full_name, 0)
+
+    def _fetch(self, table: Table, row: Row) -> Row:
+        if self._asking is None:
+            self._asking = self._source.database.connect()
+        return with_large_values(self._asking, table, row)
 
     def _changes(self, oid: int, stream: Stream) -> Changes | None:
         """Where changes of a table go; ``None`` if it is not captured. A new state of its columns begins anew."""

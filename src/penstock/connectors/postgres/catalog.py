@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 _TABLES = """
-SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, c.reltoastrelid <> 0
+SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND NOT c.relispartition
   AND n.nspname NOT LIKE 'pg\\_%%' AND n.nspname <> 'information_schema'
@@ -74,7 +74,6 @@ class Table:
     key: tuple[str, ...] = ()
     partitioned: bool = False
     identity: str = "d"
-    has_toast: bool = False
 
     @property
     def full_name(self) -> str:
@@ -135,8 +134,8 @@ def find_tables(connection: Connection[Any], selection: Selection, oid: int | No
     for table, name in connection.execute(_KEYS, [oids]):
         keys.setdefault(table, []).append(name)
     return [
-        Table(at, schema, name, tuple(columns.get(at, ())), tuple(keys.get(at, ())), parts, identity, toast)
-        for at, schema, name, parts, identity, toast in found
+        Table(at, schema, name, tuple(columns.get(at, ())), tuple(keys.get(at, ())), parts, identity)
+        for at, schema, name, parts, identity in found
     ]
 
 

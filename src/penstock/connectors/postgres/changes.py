@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 
 from penstock.api import Batch, Column
 
 from . import pgoutput
+from .catalog import Table
 from .pgoutput import UNCHANGED, Begin, Row
 from .shape import Moment, Shape
 from .tuples import cells
@@ -20,12 +23,13 @@ class Changes:
 
     Most messages are kept as they are, and decoded together. A delete is followed by a tombstone. Tombstones are
     collected and come after the changes collected with them; the next change of a key that has one comes after both, so
-    that each key sees its own in order.
+    that each key sees its own in order. ``fetch`` finds values that an update left out; without it they are marked.
     """
 
     def __init__(self, shape: Shape, flat: bool, tombstones: bool) -> None:
         self.shape = shape
         self.ready: list[Batch] = []
+        self.fetch: Callable[[Table, Row], Row] | None = None
         self._flat = flat
         self._tombstones = (tombstones or flat) and bool(shape.key_places)
         self._clear()
@@ -33,7 +37,7 @@ class Changes:
     def add(self, data: bytes, begin: Begin) -> None:
         """Take one message of an insert, update or delete."""
         kind = data[0]
-        if data[5] == _NEW and not self._gone:
+        if data[5] == _NEW and not self._gone and self.fetch is None:
             self._ops.append("c" if kind == pgoutput.INSERT else "u")
             self._raw.append(data)
             self._begins.append(begin)
@@ -96,13 +100,14 @@ class Changes:
 
     def _update(self, data: bytes, begin: Begin) -> None:
         known, old, new = pgoutput.old_and_new(data)
-        if old is not None:
-            if known == _FULL and UNCHANGED in new:
-                new = [was if now is UNCHANGED else now for now, was in zip(new, old, strict=True)]
-            if self._key(old) != self._key(new):
-                self._delete(old, begin)
-                self._put("c", new, None, begin)
-                return
+        if old is not None and known == _FULL and UNCHANGED in new:
+            new = [was if now is UNCHANGED else now for now, was in zip(new, old, strict=True)]
+        if self.fetch is not None and UNCHANGED in new and self.shape.key_places:
+            new = self.fetch(self.shape.table, new)
+        if old is not None and self._key(old) != self._key(new):
+            self._delete(old, begin)
+            self._put("c", new, None, begin)
+            return
         self._put("u", new, old if known == _FULL else None, begin)
 
     def _delete(self, old: Row, begin: Begin) -> None:

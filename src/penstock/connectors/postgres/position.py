@@ -46,14 +46,17 @@ class Position:
 
 @dataclass(frozen=True)
 class TableProgress:
-    """How far the reading of one table is. ``filenode`` tells whether its pages are still the same."""
+    """How far the reading of one table is. ``filenode`` tells whether its pages are still the same.
+
+    ``resumed`` is the position of the last snapshot under which reading went on after an interruption; 0 without one.
+    """
 
     since: str
     until: int
     page: int
     pages: int
     filenode: int
-    resumed: bool = False
+    resumed: int = 0
 
     @property
     def done(self) -> bool:
@@ -70,7 +73,7 @@ class TableProgress:
             "pages": self.pages,
             "filenode": self.filenode,
         }
-        return {**found, "resumed": True} if self.resumed else found
+        return {**found, "resumed": lsn_text(self.resumed)} if self.resumed else found
 
     @classmethod
     def of(cls, offset: SourceOffset) -> TableProgress:
@@ -81,7 +84,7 @@ class TableProgress:
         since = str(offset.get("since"))
         Visibility.parse(since)
         page, pages, filenode = (int(n) for n in numbers if n is not None)
-        return cls(since, parse_lsn(offset.get("until")), page, pages, filenode, bool(offset.get("resumed")))
+        return cls(since, parse_lsn(offset.get("until")), page, pages, filenode, parse_lsn(offset.get("resumed", 0)))
 
 
 @dataclass(frozen=True)

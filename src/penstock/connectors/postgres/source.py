@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.api import (
@@ -224,16 +225,11 @@ class PostgresCdcTask(SourceTask):
             step = 1 if table.partitioned else self._pages
             until = min(progress.pages, progress.page + max(1, room - len(splits)) * step)
             unchanged = ""
-            since = Visibility.parse(progress.since)
             if progress.resumed:
-                unchanged = f"NOT {since.changed_since(snapshot.sees)}"
+                unchanged = f"NOT {Visibility.parse(progress.since).changed_since(snapshot.sees)}"
             for first in range(progress.page, until, step):
                 for piece in pieces_of(table, files, first, min(first + step, until), unchanged):
                     splits.append(self._piece_split(table, piece, snapshot, base))
-            if until >= progress.pages and progress.resumed and table.has_toast and table.key:
-                changed = since.changed_since(snapshot.sees)
-                whole = [Piece(file, 0, max(file.pages, 1), changed) for file in files]
-                splits += [self._piece_split(table, piece, snapshot, base) for piece in whole]
             ends.append((table_partition(self._server, table.full_name), progress.at(until).offset()))
             if len(splits) >= room:
                 break
@@ -247,7 +243,7 @@ class PostgresCdcTask(SourceTask):
         if known is not None and not known.done and known.filenode == number:
             if known.since == snapshot.sees.text:
                 return known
-            return TableProgress(known.since, known.until, known.page, known.pages, number, resumed=True)
+            return replace(known, resumed=snapshot.after)
         if known is not None and not known.done:
             log.warning("Table %s was rewritten while it was read; it is read from the beginning", table.full_name)
         total = places(table, files) if files else 0
@@ -294,7 +290,8 @@ class PostgresCdcTask(SourceTask):
             for name, progress in state.tables.items()
             if progress.until > position.lsn
         }
-        return Split({"kind": "changes", "span": Span(position, target, seen)})
+        gaps = {name: p.resumed for name, p in state.tables.items() if p.resumed > position.lsn}
+        return Split({"kind": "changes", "span": Span(position, target, seen, gaps)})
 
     def _drop_snapshot(self) -> None:
         if self._snapshot is not None:
