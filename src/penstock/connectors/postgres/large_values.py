@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def with_large_values(connection: Connection[Any], table: Table, row: Row) -> Row:
     """A new row with the values that its table has now in place of those the stream left out.
 
-    If the value changed since, a later change tells it too; if the row is gone, a later change tells that. The table may
-    have lost the column, or be gone itself.
+    If the value changed since, a later change tells it too; if the row is gone, a later change tells that. The table
+    may have lost the column, or be gone itself.
     """
     names = [column.name for column in table.columns]
     wanted = [place for place, cell in enumerate(row) if cell is UNCHANGED]
