@@ -109,9 +109,9 @@ class KafkaBroker:
 
         if self._process is None or self._process.poll() is not None:
             raise AssertionError(f"Kafka ended:\n{(self.folder / 'broker.log').read_text()[-4000:]}")
-        quiet: dict[str, str | int | float | bool] = {"bootstrap.servers": self.bootstrap, "log_level": "0", "socket.timeout.ms": "2000"}
+        quiet = {"log_level": "0", "socket.timeout.ms": "2000"}
         try:
-            return len(AdminClient(quiet).list_topics(timeout=2).brokers) == 1
+            return len(AdminClient({"bootstrap.servers": self.bootstrap, **quiet}).list_topics(timeout=2).brokers) == 1
         except Exception:
             return False
 

@@ -1,4 +1,4 @@
-"""A Spark cluster on this machine, started and stopped by the tests: a master and workers of the ``pyspark`` package."""
+"""A Spark cluster on this machine for tests: a master and workers of the ``pyspark`` package."""
 
 from __future__ import annotations
 
