@@ -338,7 +338,8 @@ NOT_USED: Mapping[str, str] = {
 
 _CLIENT_AND_GROUP_KEYS = """
     group.id offset.storage.topic client.dns.lookup client.id request.timeout.ms connections.max.idle.ms
-    metadata.max.age.ms metadata.recovery.strategy metadata.recovery.rebootstrap.trigger.ms retry.backoff.ms retry.backoff.max.ms
+    metadata.max.age.ms metadata.recovery.strategy metadata.recovery.rebootstrap.trigger.ms retry.backoff.ms
+    retry.backoff.max.ms
     reconnect.backoff.ms reconnect.backoff.max.ms security.protocol security.providers send.buffer.bytes
     receive.buffer.bytes socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms
     metrics.sample.window.ms metrics.num.samples auto.include.jmx.reporter
