@@ -11,7 +11,7 @@ from tests.support.worker import PenstockProcess
 TEXT = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
 
 
-def generator(topic: str, rate: int = 2) -> dict[str, str]:
+def generator(topic: str, rate: int = 5) -> dict[str, str]:
     return {"connector.class": "Generator", "topic": topic, "rate": str(rate)}
 
 
@@ -22,3 +22,8 @@ def offsets_of(worker: PenstockProcess, name: str) -> list[Any]:
 def state_badge(page: Page) -> Locator:
     """The state in the head of a connector's page."""
     return page.locator(".head .state")
+
+
+def field(page: Page, key: str) -> Locator:
+    """The input of a configuration key."""
+    return page.locator(f"[data-field='{key}'] input").first

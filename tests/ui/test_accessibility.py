@@ -8,9 +8,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-from .stage import generator
+from .stage import generator, offsets_of
 
 pytestmark = pytest.mark.integration
 
@@ -26,7 +27,7 @@ VIEWS = {
     "plugins": ("#/new", "Sources"),
     "form": ("#/new/Generator", "Essentials"),
     "topics": ("#/topics", "looked-at"),
-    "topic": ("#/topics/looked-at", "0:0"),
+    "topic": ("#/topics/looked-at", "Earliest offset"),
     "pipelines": ("#/pipelines", "Declared"),
     "workers": ("#/workers", "Log levels"),
 }
@@ -34,9 +35,9 @@ VIEWS = {
 
 @pytest.fixture(scope="module")
 def looked_at(ui_worker: PenstockProcess) -> Iterator[None]:
-    ui_worker.create("looked-at", generator("looked-at", rate=1))
+    ui_worker.create("looked-at", generator("looked-at"))
     ui_worker.create("looked-at-ill", {"connector.class": "ProbeSource", "topic": "ill", "fail": "task.plan"})
-    ui_worker.wait_state("looked-at", "RUNNING")
+    wait_until(lambda: offsets_of(ui_worker, "looked-at"), "it has offsets", seconds=120)
     yield
     ui_worker.http.delete("/connectors/looked-at")
     ui_worker.http.delete("/connectors/looked-at-ill")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-from .stage import TEXT, generator, offsets_of, state_badge
+from .stage import TEXT, field, generator, offsets_of, state_badge
 
 pytestmark = pytest.mark.integration
 
@@ -20,13 +20,13 @@ def test_a_connector_is_created_through_the_form_of_its_plugin(page: Page, ui_wo
     page.get_by_label("Search plugins").fill("generator")
     page.get_by_role("link", name="Generator").click()
     page.get_by_label("Connector name").fill("made-in-a-form")
-    page.get_by_label("topic", exact=False).first.fill("made")
-    page.get_by_text("More of this connector").click() if not page.get_by_label("rate").is_visible() else None
-    page.get_by_label("rate").first.fill("fast")
-    expect(page.locator("[data-field=rate] .error")).to_contain_text("fast")
+    field(page, "topic").fill("made")
+    page.get_by_label("Find a key").fill("rate")
+    field(page, "rate").fill("fast")
+    expect(page.locator("[data-field=rate] .error").first).to_contain_text("fast")
     page.get_by_role("button", name="Create connector").click()
-    expect(page.get_by_label("rate").first).to_be_focused()
-    page.get_by_label("rate").first.fill("3")
+    expect(field(page, "rate")).to_be_focused()
+    field(page, "rate").fill("3")
     expect(page.get_by_text("The worker finds nothing wrong with it.")).to_be_visible()
     page.get_by_role("button", name="Create connector").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("made-in-a-form")
@@ -125,7 +125,7 @@ def test_several_connectors_are_chosen_and_paused(page: Page, ui_worker: Penstoc
 def test_a_configuration_is_saved_after_its_changes_were_seen(page: Page, ui_worker: PenstockProcess) -> None:
     ui_worker.create("tuned", {**generator("tuned"), "my.own.key": "kept"})
     page.goto("#/connectors/tuned/config")
-    page.get_by_label("rate").first.fill("7")
+    field(page, "rate").fill("7")
     expect(page.get_by_text("1 key changed, not saved yet.")).to_be_visible()
     page.get_by_role("button", name="JSON").click()
     area = page.get_by_label("Configuration as JSON")
@@ -153,7 +153,7 @@ def test_a_pipeline_file_is_planned_and_applied(page: Page, ui_worker: PenstockP
     expect(page.locator("[data-change=planned]")).to_contain_text("create")
     page.get_by_role("button", name="Apply", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Apply", exact=True).click()
-    expect(page.get_by_role("region", name="Declared pipelines").get_by_role("link", name="planned")).to_be_visible()
+    expect(page.get_by_role("table", name="Declared pipelines").get_by_role("link", name="planned")).to_be_visible()
     ui_worker.wait_state("planned", "RUNNING")
     page.get_by_role("button", name="Plan", exact=True).click()
     expect(page.get_by_text("Nothing to do")).to_be_visible()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
@@ -11,6 +12,8 @@ import msgspec
 from penstock.runtime.herder import Herder
 from penstock.runtime.pipeline_files import PipelineFiles
 from penstock.runtime.provisioning.documents import NATIVE, Document, parse_documents
+from penstock.runtime.provisioning.plan import Plan
+from penstock.runtime.provisioning.planning import located
 from penstock.runtime.provisioning.shapes import Pipeline, PipelineFile, pipeline_schema
 
 from .answers import Answer, ok
@@ -88,12 +91,19 @@ def apply_body(body: bytes) -> PipelinesRequest:
 
 async def plan_pipelines(herder: Herder, request: Request) -> Answer:
     wanted: PipelinesRequest = request.body
-    return ok(await answer_of(herder.plan_pipelines(await wanted.all_files(), wanted.adopt)))
+    files = await wanted.all_files()
+    return ok(_with_lines(await answer_of(herder.plan_pipelines(files, wanted.adopt)), files))
 
 
 async def apply_pipelines(herder: Herder, request: Request) -> Answer:
     wanted: PipelinesRequest = request.body
-    return ok(await answer_of(herder.apply_pipelines(await wanted.all_files(), wanted.plan, wanted.adopt)))
+    files = await wanted.all_files()
+    return ok(_with_lines(await answer_of(herder.apply_pipelines(files, wanted.plan, wanted.adopt)), files))
+
+
+def _with_lines(plan: Plan, files: PipelineFiles) -> Plan:
+    """Problems with their lines, which are known of files that came as text."""
+    return replace(plan, problems=located(plan.problems, files.documents)) if plan.problems else plan
 
 
 def list_pipelines(herder: Herder, request: Request) -> Answer:

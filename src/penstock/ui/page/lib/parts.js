@@ -63,7 +63,7 @@ export function table(label, columns, rows, { className, key } = {}) {
   });
   return h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": label, "data-scroll": key ?? label, "data-key": `table ${key ?? label}` },
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": label, "data-scroll": key ?? label, "data-key": `table ${key ?? label}` },
     h("table", { class: className }, h("caption", { class: "unseen" }, label), h("thead", {}, h("tr", {}, cells)), h("tbody", {}, rows)),
   );
 }

@@ -1,7 +1,7 @@
 // A row of tabs: arrow keys move between them, the chosen one is in the order of the Tab key.
 import { h } from "./dom.js";
 
-/** `choose(id)` is called for another tab; the panel has the id `tabpanel`. */
+/** `choose(id)` is called for another tab and puts a new row in place; the panel has the id `tabpanel`. */
 export function tabs(label, all, chosen, choose) {
   const move = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -11,11 +11,6 @@ export function tabs(label, all, chosen, choose) {
     const here = all.findIndex((one) => one.id === chosen);
     const next = all[to ?? (here + step + all.length) % all.length];
     choose(next.id);
-    requestAnimationFrame(() => document.getElementById(`tab-${next.id || "main"}`)?.focus());
-  };
-  const keepFocus = (id) => {
-    choose(id);
-    requestAnimationFrame(() => document.getElementById(`tab-${id || "main"}`)?.focus());
   };
   const made = all.map((one) => {
     const selected = one.id === chosen;
@@ -23,7 +18,7 @@ export function tabs(label, all, chosen, choose) {
       "button",
       {
         type: "button", role: "tab", id: `tab-${one.id || "main"}`, "aria-selected": String(selected), "aria-controls": selected ? "tabpanel" : null,
-        tabindex: selected ? "0" : "-1", onclick: () => keepFocus(one.id),
+        tabindex: selected ? "0" : "-1", onclick: () => choose(one.id),
       },
       one.label,
     );

@@ -49,7 +49,9 @@ export function connectorView(root, life, { parts }) {
     tab?.life.end();
     tab = { id: chosen.id, life: new Life() };
     viewing(chosen.asks(name));
+    const atTabs = bar.contains(document.activeElement);
     bar.replaceChildren(tabs(`Parts of ${name}`, TABS, chosen.id, (next) => go(["connectors", name, ...(next ? [next] : [])])));
+    if (atTabs) bar.querySelector("[aria-selected=true]").focus();
     content.setAttribute("aria-labelledby", `tab-${chosen.id || "main"}`);
     content.replaceChildren();
     tab.update = chosen.view(content, tab.life, shared).update;
