@@ -98,7 +98,7 @@ class SourceWork:
     @property
     def pin(self) -> str | None:
         """The lane it must run in, where that matters."""
-        return self.stager.pin if isinstance(self.stager, Transaction) else None
+        return self.stager.pin
 
     def run(self) -> Receipt:
         """Called on an executor."""

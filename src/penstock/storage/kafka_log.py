@@ -29,6 +29,8 @@ POLL_SECONDS = 0.1
 RETRY_SECONDS = 8.0
 """Brokers that start or change places refuse for a moment what they will answer soon."""
 AT_ONCE = 1000
+FRESH_MS = 5000
+"""A client that believes longer in what it knows of partitions is refused after their leader was restarted."""
 
 Offsets = dict[int, int]
 
@@ -44,7 +46,7 @@ class KafkaLogs:
     """
 
     def __init__(self, settings: Mapping[str, Any], name: str) -> None:
-        common = {"log_level": 2, **settings, "client.id": name}
+        common = {"log_level": 2, "metadata.max.age.ms": FRESH_MS, **settings, "client.id": name}
         reading = {
             "group.id": name,
             "enable.auto.commit": False,

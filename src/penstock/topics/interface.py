@@ -51,6 +51,11 @@ class Staged:
 class Stager(ABC):
     """Executor side of a home: writes staged records. Picklable; one ``write`` for each topic partition of a split."""
 
+    @property
+    def pin(self) -> str | None:
+        """Works whose stagers have the same pin run in one process, in order. ``None``: anywhere, side by side."""
+        return None
+
     def prepare(self, topics: Sequence[str]) -> None:  # noqa: B027
         """Called once before the writes of a split, with all their topics.
 
@@ -75,7 +80,7 @@ class Transaction(Stager):
     @property
     @abstractmethod
     def pin(self) -> str:
-        """Works that carry this must run in one lane."""
+        """The one that holds the transaction."""
 
     @abstractmethod
     def open(self) -> None:

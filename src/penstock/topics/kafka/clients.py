@@ -31,6 +31,8 @@ _CONSUMER_TUNING = {
     "enable.auto.commit": "false",
     "enable.auto.offset.store": "false",
 }
+_ADMIN_TUNING = {"metadata.max.age.ms": "5000"}
+"""An admin client that believes longer in what it knows of partitions is refused after their leader was restarted."""
 _QUIET = {"log_level": "2"}
 """librdkafka writes to standard error; what matters reaches us as errors, and our own log."""
 _SECURITY = ("security.protocol", "sasl.", "ssl.")
@@ -76,7 +78,7 @@ def compose(
     return Clients(
         producer=_producer(_given("producer", worker, given, _PRODUCER)),
         consumer=_consumer(consumer),
-        admin=_settings(translate("admin", _given("admin", worker, given, _unprefixed(worker))), {}),
+        admin=_settings(translate("admin", _given("admin", worker, given, _unprefixed(worker))), _ADMIN_TUNING),
         transactional=_transactional(_given("producer", worker, given, {"acks": "all"})),
         connector=connector,
         group=group,

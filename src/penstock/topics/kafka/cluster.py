@@ -61,8 +61,7 @@ class Cluster:
         self, clients: Clients, news: Callable[[set[str]], None], run: Callable[[Callable[[], None]], Any]
     ) -> None:
         self.settings = clients.admin
-        settings: dict[str, Any] = {**dict(clients.admin), "error_cb": Complaints("admin client")}
-        self.admin = AdminClient(settings)
+        self.admin = self._new_admin()
         self._level = IsolationLevel.READ_COMMITTED if clients.read_committed else IsolationLevel.READ_UNCOMMITTED
         self._metadata_seconds = clients.metadata_seconds
         self._news = news
@@ -75,6 +74,16 @@ class Cluster:
         self._watched: dict[str, float] = {}
         self._asking: set[str] = set()
         self._next = {"ends": 0.0, "starts": 0.0, "topics": 0.0}
+
+    def _new_admin(self) -> AdminClient:
+        settings: dict[str, Any] = {**dict(self.settings), "error_cb": Complaints("admin client")}
+        return AdminClient(settings)
+
+    def renew(self, stale: AdminClient) -> None:
+        """Replace an admin client that gets no answers: after a broker's restart some requests of an old one hang."""
+        with self._lock:
+            if self.admin is stale:
+                self.admin = self._new_admin()
 
     # -- answers from memory
 
@@ -211,6 +220,8 @@ class Cluster:
         def answered(at: TopicPartition, answer: Future[Any]) -> None:
             if answer.exception() is None:
                 found[at] = int(answer.result().offset)
+            else:
+                self._doubt(answer.exception())
             with lock:
                 left[0] -= 1
                 last = not left[0]
@@ -228,6 +239,12 @@ class Cluster:
             return
         for at, answer in asked.items():
             answer.add_done_callback(partial(answered, at))
+
+    def _doubt(self, error: BaseException | None) -> None:
+        """What is known of leaders may be out of date: look again soon."""
+        logger.debug("An offset could not be had: %s", error)
+        with self._lock:
+            self._next["topics"] = min(self._next["topics"], time.monotonic() + MISSING_SECONDS)
 
     def _ask(self, places: Collection[TopicPartition], starts: bool) -> dict[TopicPartition, Future[Any]]:
         spec = _EARLIEST if starts else _LATEST

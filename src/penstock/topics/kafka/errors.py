@@ -26,6 +26,12 @@ def is_passing(error: BaseException) -> bool:
     return bool(cause.retriable()) or cause.code() in _PASSING
 
 
+def is_late(error: BaseException) -> bool:
+    """Whether there was no answer in time."""
+    cause = cause_of(error)
+    return isinstance(error, TimeoutError) or (cause is not None and cause.code() == KafkaError._TIMED_OUT)
+
+
 _PASSING = frozenset(
     [
         KafkaError._TRANSPORT,

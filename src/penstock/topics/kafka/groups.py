@@ -24,7 +24,7 @@ from confluent_kafka import TopicPartition as Place
 from ..errors import GroupInUse, TopicError
 from ..interface import TopicPartition
 from .cluster import ANSWER_SECONDS, Cluster, ClusterUnavailable
-from .errors import cause_of, is_passing, text_of
+from .errors import cause_of, is_late, is_passing, text_of
 from .offset_deletion import delete_positions
 
 logger = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 MOST_METADATA = 4000
 """Kafka keeps at most 4,096 bytes with a position (``offset.metadata.max.bytes``)."""
 
+COMMIT_SECONDS = 8.0
 RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 300.0
 
@@ -182,19 +183,23 @@ class Groups:
         return [_place(at, offset, metadata) for at, offset in wanted.items()]
 
     def _send(self, group: str, places: list[Place], done: Future[None], until: float) -> None:
+        admin = self._cluster.admin
+
         def answered(answer: Future[Any]) -> None:
             error = answer.exception() or _first_error(answer.result().topic_partitions)
             if error is None:
                 done.set_result(None)
             elif is_passing(error) and time.monotonic() < until:
                 logger.warning("The offsets of group %s will be committed later: %s", group, text_of(error))
+                if is_late(error):
+                    self._cluster.renew(admin)
                 self._later(RETRY_SECONDS, lambda: self._send(group, places, done, until))
             else:
                 done.set_exception(_failure(error, group))
 
         try:
             request = [ConsumerGroupTopicPartitions(group, places)]
-            asked = self._cluster.admin.alter_consumer_group_offsets(request, request_timeout=ANSWER_SECONDS)
+            asked = admin.alter_consumer_group_offsets(request, request_timeout=COMMIT_SECONDS)
         except Exception as error:
             done.set_exception(_failure(error, group))
             return

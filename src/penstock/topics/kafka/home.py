@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -56,6 +57,7 @@ class KafkaHome(TopicHome):
         self._positions = Positions(clients, self._cluster, self._groups)
         self._estimates = Estimates()
         self._used: dict[str, int] = {}
+        self._writer = f"{clients.connector}-{uuid.uuid4().hex}"
         self._lock = threading.Lock()
 
     def for_connector(self, clients: Any) -> KafkaHome:
@@ -189,7 +191,7 @@ class KafkaHome(TopicHome):
 
     def stager(self) -> Stager:
         with self._lock:
-            return KafkaStager(self._clients.producer, frozenset(self._used))
+            return KafkaStager(self._clients.producer, frozenset(self._used), self._writer)
 
     def transaction(self, transactional_id: str, session: str, batch: int, outside: str = "") -> Transaction:
         with self._lock:

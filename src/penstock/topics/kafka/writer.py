@@ -135,10 +135,18 @@ def forget_writer(settings: Settings) -> None:
 
 @dataclass(frozen=True)
 class KafkaStager(Stager):
-    """Writes at once: what it stages is in Kafka. ``known`` are topics that exist."""
+    """Writes at once: what it stages is in Kafka, so the works of a ``writer`` must come one after the other.
+
+    ``known`` are topics that exist.
+    """
 
     settings: Settings
     known: frozenset[str] = frozenset()
+    writer: str | None = None
+
+    @property
+    def pin(self) -> str | None:
+        return self.writer
 
     def prepare(self, topics: Sequence[str]) -> None:
         missing = [topic for topic in topics if topic not in self.known]

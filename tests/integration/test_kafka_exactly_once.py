@@ -1,0 +1,123 @@
+"""Exactly-once sources on Kafka: whatever is killed, a reader of committed records sees each once, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as Place
+
+from tests.support.kafka import KafkaBroker
+from tests.support.kafka_clients import KafkaClients
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+LINES = 300_000
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[KafkaBroker]:
+    with KafkaBroker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def kafka(broker: KafkaBroker) -> KafkaClients:
+    return KafkaClients(broker.bootstrap)
+
+
+@pytest.fixture(scope="module")
+def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
+    settings = {
+        "bootstrap.servers": broker.bootstrap,
+        "exactly.once.source.support": "enabled",
+        "group.id": "once",
+        "offset.storage.topic": "once-offsets",
+        "offset.storage.replication.factor": "1",
+        "offset.storage.partitions": "3",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    }
+    with PenstockProcess(tmp_path_factory.mktemp("worker"), settings) as worker:
+        yield worker
+
+
+def count(kafka: KafkaClients, topic: str) -> int:
+    """About how many records a topic has, aborted ones included."""
+    consumer = Consumer({**kafka.settings, "group.id": "counter"})
+    try:
+        return int(consumer.get_watermark_offsets(Place(topic, 0), timeout=10)[1])
+    finally:
+        consumer.close()
+
+
+def write_lines(file: Path) -> None:
+    file.write_text("".join(f"{n:099d}\n" for n in range(LINES)))
+
+
+def assert_each_once(kafka: KafkaClients, topic: str) -> None:
+    found = [int(value) for value in kafka.values(topic, LINES, 150)]
+    assert found == list(range(LINES))
+
+
+def test_a_worker_and_a_lane_killed_amid_writing_leave_no_trace(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    write_lines(tmp_path / "in")
+    kafka.make("killed")
+    config = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in"), "topic": "killed"}
+    worker.create("killed", config)
+    wait_until(lambda: count(kafka, "killed") > 1_000, "records flow", 90)
+    worker.restart()
+    before = count(kafka, "killed")
+    wait_until(lambda: count(kafka, "killed") > before, "records flow again", 90)
+    for process in psutil.Process(worker.pid).children(recursive=True):
+        parent = process.parent()
+        if parent is not None and "penstock.spark.daemon" in " ".join(parent.cmdline() + process.cmdline()):
+            process.kill()
+    assert_each_once(kafka, "killed")
+    worker.wait_state("killed", "RUNNING")
+    [entry] = worker.http.get("/connectors/killed/offsets").json()["offsets"]
+    assert entry["offset"] == {"position": LINES * 100}
+
+
+def test_a_broker_killed_amid_writing_leaves_no_trace(
+    broker: KafkaBroker, worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    write_lines(tmp_path / "in")
+    kafka.make("bounced")
+    config = {
+        "connector.class": "FileStreamSource",
+        "file": str(tmp_path / "in"),
+        "topic": "bounced",
+        "transaction.boundary": "interval",
+        "transaction.boundary.interval.ms": "500",
+    }
+    worker.create("bounced", config)
+    wait_until(lambda: count(kafka, "bounced") > 1_000, "records flow", 90)
+    broker.kill()
+    broker.start()
+    assert_each_once(kafka, "bounced")
+    worker.wait_state("bounced", "RUNNING")
+
+
+def test_a_task_whose_id_somebody_took_over_fails_and_writes_nothing(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    source = tmp_path / "in"
+    source.write_text("one\n")
+    kafka.make("fenced")
+    worker.create("fenced", {"connector.class": "FileStreamSource", "file": str(source), "topic": "fenced"})
+    assert kafka.values("fenced", 1) == [b"one"]
+    heir = Producer({**kafka.settings, "transactional.id": "once-fenced-0"})
+    heir.init_transactions(30)
+    with source.open("a") as file:
+        file.write("two\n")
+    wait_until(lambda: worker.status("fenced")["tasks"][0]["state"] == "FAILED", "the zombie's task failed")
+    assert "There is a newer producer with the same transactionalId" in worker.status("fenced")["tasks"][0]["trace"]
+    worker.http.post("/connectors/fenced/tasks/0/restart")
+    assert kafka.values("fenced", 2) == [b"one", b"two"]

@@ -1,0 +1,238 @@
+"""A standalone worker whose topics are in Kafka: the same connectors, nothing else changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.kafka import KafkaBroker
+from tests.support.kafka_clients import KafkaClients
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+STRINGS = {
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+}
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[KafkaBroker]:
+    with KafkaBroker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def kafka(broker: KafkaBroker) -> KafkaClients:
+    return KafkaClients(broker.bootstrap)
+
+
+@pytest.fixture(scope="module")
+def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
+    settings = {"bootstrap.servers": broker.bootstrap, "consumer.metadata.max.age.ms": "500", **STRINGS}
+    with PenstockProcess(tmp_path_factory.mktemp("worker"), settings) as worker:
+        yield worker
+
+
+def lines(file: Path) -> list[str]:
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def wait_lines(file: Path, wanted: list[str], seconds: float = 90.0) -> None:
+    wait_until(lambda: len(lines(file)) >= len(wanted), f"{len(wanted)} lines in {file}", seconds)
+    assert lines(file) == wanted
+
+
+def test_a_file_goes_through_kafka_into_another(worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path) -> None:
+    wanted = [f"line {n}" for n in range(5000)]
+    (tmp_path / "in").write_text("\n".join(wanted) + "\n")
+    worker.create("in", {"connector.class": "FileStreamSource", "file": str(tmp_path / "in"), "topic": "story"})
+    worker.create("out", {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": "story"})
+    wait_lines(tmp_path / "out", wanted)
+    assert kafka.values("story", 5000) == [line.encode() for line in wanted]
+    wait_until(lambda: kafka.positions("connect-out") == {("story", 0): 5000}, "the group's position")
+    assert kafka.group_state("connect-out") == "EMPTY"
+    assert worker.http.get("/connectors/out/offsets").json() == {
+        "offsets": [{"partition": {"kafka_topic": "story", "kafka_partition": 0}, "offset": {"kafka_offset": 5000}}]
+    }
+    assert worker.http.get("/connectors/in/topics").json() == {"in": {"topics": ["story"]}}
+    assert worker.http.get("/connectors/out/topics").json() == {"out": {"topics": ["story"]}}
+
+
+def test_new_topics_and_partitions_are_found_while_running(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    kafka.produce(kafka.make("found-a"), [b"a0"])
+    config = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics.regex": "found-.*"}
+    worker.create("regex", config)
+    wait_lines(tmp_path / "out", ["a0"])
+    kafka.produce(kafka.make("found-b"), [b"b0"])
+    wait_lines(tmp_path / "out", ["a0", "b0"])
+    kafka.grow("found-a", 3)
+    wait_until(lambda: kafka.topics()["found-a"] == 3, "the new partitions")
+    kafka.produce("found-a", [b"a2"], partition=2)
+    wait_lines(tmp_path / "out", ["a0", "b0", "a2"])
+    worker.http.delete("/connectors/regex")
+
+
+def test_offsets_of_a_group_of_ones_own_are_altered_and_reset(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    kafka.produce(kafka.make("altered", 2), [b"0", b"1", b"2"])
+    config = {
+        "connector.class": "FileStreamSink",
+        "file": str(tmp_path / "out"),
+        "topics": "altered",
+        "consumer.override.group.id": "my-group",
+    }
+    worker.create("own", config)
+    wait_lines(tmp_path / "out", ["0", "1", "2"])
+    wait_until(lambda: kafka.positions("my-group").get(("altered", 0)) == 3, "the group's position")
+    place = {"kafka_topic": "altered", "kafka_partition": 0}
+    refused = worker.http.patch("/connectors/own/offsets", json={"offsets": [{"partition": place, "offset": None}]})
+    assert refused.status_code == 400
+    assert worker.http.put("/connectors/own/stop").status_code == 204
+    worker.wait_state("own", "STOPPED", 0)
+    change = {"offsets": [{"partition": place, "offset": {"kafka_offset": 1}}]}
+    altered = worker.http.patch("/connectors/own/offsets", json=change)
+    assert (altered.status_code, altered.json()["message"]) == (
+        200,
+        "The offsets for this connector have been altered successfully",
+    )
+    assert kafka.positions("my-group") == {("altered", 0): 1}
+    worker.http.put("/connectors/own/resume")
+    wait_lines(tmp_path / "out", ["0", "1", "2", "1", "2"])
+    worker.http.put("/connectors/own/stop")
+    worker.wait_state("own", "STOPPED", 0)
+    assert worker.http.delete("/connectors/own/offsets").status_code == 200
+    assert kafka.positions("my-group") == {}
+    assert worker.http.get("/connectors/own/offsets").json() == {"offsets": []}
+
+
+def test_bad_records_go_to_a_dead_letter_topic(worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path) -> None:
+    kafka.produce(kafka.make("mixed"), [b'{"a":1}', b"not json", b'{"a":2}'])
+    config = {
+        "connector.class": "FileStreamSink",
+        "file": str(tmp_path / "out"),
+        "topics": "mixed",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": "dead",
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+    worker.create("careful", config)
+    wait_lines(tmp_path / "out", ["{a=1}", "{a=2}"])
+    [letter] = kafka.messages("dead", 1)
+    assert letter.value() == b"not json"
+    assert dict(letter.headers())["__connect.errors.topic"] == b"mixed"
+    assert kafka.topics()["dead"] == 1
+    [shown] = worker.http.get("/connectors/careful/dead-letters").json()["dead_letters"]
+    assert (shown["id"], shown["replayed"]) == ("0-0", False)
+    mended = {"dead_letters": [{"id": "0-0", "value": {"text": '{"a":3}'}}]}
+    replayed = worker.http.post("/connectors/careful/dead-letters/replay", json=mended)
+    assert replayed.json() == {"replayed": 1, "failed": 0}
+    wait_lines(tmp_path / "out", ["{a=1}", "{a=2}", "{a=3}"])
+    [shown] = worker.http.get("/connectors/careful/dead-letters").json()["dead_letters"]
+    assert shown["replayed"]
+
+
+def test_topics_are_created_as_the_connectors_groups_say(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_text("x\n")
+    config = {
+        "connector.class": "FileStreamSource",
+        "file": str(tmp_path / "in"),
+        "topic": "grouped-one",
+        "topic.creation.groups": "grouped",
+        "topic.creation.default.partitions": "1",
+        "topic.creation.default.replication.factor": "1",
+        "topic.creation.grouped.include": "grouped-.*",
+        "topic.creation.grouped.partitions": "4",
+    }
+    worker.create("grouped", config)
+    wait_until(lambda: kafka.topics().get("grouped-one") == 4, "the topic with four partitions")
+    failing = {**config, "topic": "wide", "topic.creation.default.replication.factor": "3"}
+    worker.create("failing", failing)
+    wait_until(lambda: worker.status("failing")["tasks"][0]["state"] == "FAILED", "the task failed")
+    assert "Task failed to create new topic wide. Ensure that" in worker.status("failing")["tasks"][0]["trace"]
+
+
+def test_a_connector_can_have_a_cluster_of_its_own(worker: PenstockProcess, tmp_path: Path) -> None:
+    wanted = [f"line {n}" for n in range(1000)]
+    (tmp_path / "in").write_text("\n".join(wanted) + "\n")
+    with KafkaBroker() as other:
+        elsewhere = KafkaClients(other.bootstrap)
+        source = {
+            "connector.class": "FileStreamSource",
+            "file": str(tmp_path / "in"),
+            "topic": "away",
+            "producer.override.bootstrap.servers": other.bootstrap,
+            "admin.override.bootstrap.servers": other.bootstrap,
+        }
+        sink = {
+            "connector.class": "FileStreamSink",
+            "file": str(tmp_path / "out"),
+            "topics": "away",
+            "consumer.override.bootstrap.servers": other.bootstrap,
+            "admin.override.bootstrap.servers": other.bootstrap,
+        }
+        worker.create("away-in", source)
+        worker.create("away-out", sink)
+        wait_lines(tmp_path / "out", wanted)
+        assert elsewhere.values("away", 1000) == [line.encode() for line in wanted]
+        wait_until(lambda: elsewhere.positions("connect-away-out") == {("away", 0): 1000}, "its position there")
+        for name in ("away-in", "away-out"):
+            assert worker.http.delete(f"/connectors/{name}").status_code == 204
+
+
+def test_a_broker_that_dies_and_comes_back_costs_nothing(
+    broker: KafkaBroker, worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    with source.open("w") as file:
+        worker.create("load-in", {"connector.class": "FileStreamSource", "file": str(source), "topic": "load"})
+        worker.create("load-out", {"connector.class": "FileStreamSink", "file": str(out), "topics": "load"})
+        written = 0
+        for part in range(30):
+            if part == 10:
+                wait_until(lambda: len(lines(out)) >= 2000, "records flow", 90)
+                broker.kill()
+            if part == 20:
+                broker.start()
+            for _ in range(1000):
+                file.write(f"line {written}\n")
+                written += 1
+            file.flush()
+    wanted = [f"line {n}" for n in range(written)]
+    wait_until(lambda: lines(out)[-1:] == wanted[-1:], "the last line", 120)
+    assert lines(out) == wanted
+    worker.wait_state("load-in", "RUNNING")
+    worker.wait_state("load-out", "RUNNING")
+
+
+def test_a_killed_worker_loses_nothing(
+    broker: KafkaBroker, worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    wanted = [f"{n:090d}" for n in range(200_000)]
+    (tmp_path / "in").write_text("\n".join(wanted) + "\n")
+    worker.create("kill-in", {"connector.class": "FileStreamSource", "file": str(tmp_path / "in"), "topic": "kill"})
+    worker.create("kill-out", {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": "kill"})
+    wait_until(lambda: (tmp_path / "out").exists() and (tmp_path / "out").stat().st_size > 100_000, "records flow", 90)
+    worker.restart()
+    wait_until(lambda: lines(tmp_path / "out")[-1:] == wanted[-1:], "the last line", 120)
+    found = lines(tmp_path / "out")
+    assert set(found) == set(wanted)
+    records = [int(value) for value in kafka.values("kill", len(found))]
+    assert list(dict.fromkeys(records)) == list(range(200_000)), "in order, though some may be there twice"
+    wait_until(
+        lambda: worker.http.get("/connectors/kill-out/offsets").json()["offsets"][0]["offset"]["kafka_offset"]
+        == len(found),
+        "each record of the topic is in the file once",
+    )
