@@ -154,6 +154,18 @@ def test_what_is_not_configured_any_more_is_given_up() -> None:
     assert everything(dict(outcome.assigned)) == sorted(units(1, 1))
 
 
+def test_a_deletion_moves_nothing_unless_it_leaves_a_crowd() -> None:
+    configured = units(12, 0)
+    assignor = CooperativeAssignor(0)
+    hands, _ = settle(assignor, {"a": frozenset(), "b": frozenset()}, configured)
+    two_less = configured - frozenset(sorted(hands["b"])[:2])
+    kept, moved = settle(assignor, {name: hand & two_less for name, hand in hands.items()}, two_less)
+    assert (counts(kept, True), moved) == ([4, 6], 0)
+    four_less = two_less - frozenset(sorted(kept["b"])[:2])
+    kept, moved = settle(assignor, {name: hand & four_less for name, hand in kept.items()}, four_less)
+    assert (counts(kept, True), moved) == ([4, 4], 2)
+
+
 def test_what_runs_twice_is_given_up_by_both_and_then_runs_once() -> None:
     both = frozenset([Unit("c0"), Unit("c0", 0)])
     assignor = CooperativeAssignor(0)

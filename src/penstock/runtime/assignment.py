@@ -11,6 +11,9 @@ from .group_protocol import Unit
 
 Owned = Mapping[str, frozenset[Unit]]
 
+TOLERATED_SPREAD = 2
+"""While members stay the same, deletions may leave one with so many units more than another: moving costs more."""
+
 
 @dataclass(frozen=True)
 class Round:
@@ -46,9 +49,11 @@ class CooperativeAssignor:
         self._size = 0
         self._due: float | None = None
         self._newcomers: frozenset[str] = frozenset()
+        self._unbalanced = True
 
     def assign(self, owned: Owned, configured: frozenset[Unit]) -> Round:
         """One round: ``owned`` is what each member says it runs, ``configured`` what should run."""
+        self._unbalanced = self._unbalanced or owned.keys() != self._members
         hands, revoked = _without_leftovers(owned, configured)
         running = frozenset().union(*hands.values(), *revoked.values())
         lost = (self._given & configured) - running
@@ -60,13 +65,19 @@ class CooperativeAssignor:
         if not waiting:
             self._due = None
             self._newcomers = frozenset()
-            for name, units in balancing(hands).items():
+            for name, units in self._moves(hands).items():
                 hands[name] -= units
                 revoked[name] = revoked.get(name, frozenset()) | units
         self._remember(owned, frozenset().union(*hands.values()) | waiting)
         left = 0 if self._due is None else max(1, int((self._due - self._clock()) * 1000))
         gone = {name: units for name, units in revoked.items() if units}
         return Round({name: frozenset(units) for name, units in hands.items()}, gone, left)
+
+    def _moves(self, hands: Mapping[str, set[Unit]]) -> dict[str, frozenset[Unit]]:
+        """What is given up for balance: always after members came or went, else only where it is worth the move."""
+        uneven = any(_spread(hands, kind) > TOLERATED_SPREAD for kind in (True, False))
+        wanted, self._unbalanced = self._unbalanced or uneven, False
+        return balancing(hands) if wanted else {}
 
     def _waiting(self, lost: frozenset[Unit], owned: Owned) -> frozenset[Unit]:
         """The lost units that nobody gets in this round."""
@@ -108,6 +119,12 @@ def balancing(hands: Mapping[str, set[Unit]]) -> dict[str, frozenset[Unit]]:
             if surplus > 0:
                 given_up[name] = given_up.get(name, frozenset()) | frozenset(_crowded_first(kind[name])[:surplus])
     return given_up
+
+
+def _spread(hands: Mapping[str, set[Unit]], connectors: bool) -> int:
+    """How many units of a kind the busiest member has more than the idlest."""
+    counts = [sum(unit.is_connector is connectors for unit in hand) for hand in hands.values()]
+    return max(counts) - min(counts)
 
 
 def _crowded_first(units: Sequence[Unit]) -> list[Unit]:

@@ -141,7 +141,7 @@ class ConnectorKeeper:
         if self._closing or wanted is None:
             return
         if self._services.ownership.shared:
-            await self.tasks.stop(self.tasks.leaving(), State.UNASSIGNED)
+            await self.tasks.leave()
         if not wanted.mine:
             return await self._keep_tasks_only(wanted)
         changed = self._instance_config is not None and self._instance_config != wanted.config

@@ -121,6 +121,14 @@ class TaskSet:
         finally:
             self._ending -= len(runners)
 
+    async def leave(self) -> None:
+        """End what is :meth:`leaving`; tasks that are not configured any more have no status either."""
+        count = len(self._services.configs.snapshot().task_configs(self._connector))
+        leaving = self.leaving()
+        gone = [number for number in leaving if number >= count]
+        kept = [number for number in leaving if number < count]
+        await asyncio.gather(self.stop(gone, State.DESTROYED), self.stop(kept, State.UNASSIGNED))
+
     def leaving(self) -> list[int]:
         """The tasks that run but belong elsewhere now, or were made from other task configs than the current ones."""
         snapshot = self._services.configs.snapshot()
