@@ -7,7 +7,7 @@ BIN   := $(VENV)/bin
 ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format types unit bench record-goldens docs clean
+.PHONY: help setup run test lint format types unit bench record-goldens docs screenshots clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36mmake %-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ record-goldens: $(VENV)/.dev ## Observe the record cases again on Kafka's own cl
 
 docs: $(VENV)/.dev ## Write docs/reference from the code
 	@$(BIN)/python docs/generate.py
+
+screenshots: $(VENV)/.dev ## Take the pictures of the web page anew
+	@$(BIN)/python docs/screenshots.py
 
 clean: ## Remove .venv, caches and the example's data
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis penstock-data spark-warehouse
