@@ -2,7 +2,7 @@
 
 ``/ui/`` is the document and is asked for again at every visit; everything else has the digest of all files in its
 path (``/ui/<digest>/lib/dom.js``) and is kept by browsers for good. The document names the digest, so a new version
-of the worker is a new set of paths and no page ever runs with files of two versions.
+of the worker is a new set of paths. Under another digest the present files are sent, and not kept.
 """
 
 from __future__ import annotations
