@@ -85,3 +85,15 @@ def test_all_files_of_the_document_are_there(ui_worker: PenstockProcess) -> None
     named = re.findall(r'(?:href|src)="([0-9a-f]{16}/[^"]+)"', _document(ui_worker).text)
     assert len(named) > 20
     assert {ui_worker.http.get(f"/ui/{name}").status_code for name in named} == {200}
+
+
+def test_a_pipeline_file_may_be_sent_as_text(ui_worker: PenstockProcess) -> None:
+    text = "pipelines:\n  - id: text\n    connectors:\n      - name: text\n        class: Nothing\n"
+    plan = ui_worker.http.post("/pipelines/plan", json={"files": [{"file": "a.yaml", "text": text}]}).json()
+    assert [(one["file"], one["line"], one["column"]) for one in plan["problems"]] == [("a.yaml", 5, 9)]
+    broken = ui_worker.http.post("/pipelines/plan", json={"files": [{"file": "a.yaml", "text": "a: ["}]}).json()
+    assert broken["hash"] is None
+    assert broken["problems"][0]["line"] == 1
+    both = {"files": [{"file": "a", "text": "", "document": {}}]}
+    assert ui_worker.http.post("/pipelines/plan", json=both).status_code == 400
+    assert ui_worker.http.post("/pipelines/plan", json={"files": [{"file": "a", "text": 1}]}).status_code == 400

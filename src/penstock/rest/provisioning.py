@@ -144,10 +144,11 @@ def _files(files: Any) -> tuple[PipelineFiles, list[tuple[str, str]]]:
     read = PipelineFiles()
     texts: list[tuple[str, str]] = []
     for number, entry in enumerate(files):
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("file"), str):
-            raise bad_request(f"files[{number}] must be an object with 'file', and 'document' or 'text'")
-        if ("document" in entry) == ("text" in entry):
-            raise bad_request(f"files[{number}] must have either 'document' or 'text'")
+        whole = isinstance(entry, Mapping) and isinstance(entry.get("file"), str)
+        if not whole or ("document" in entry) == ("text" in entry):
+            raise bad_request(
+                f"files[{number}] must be an object with 'file' and 'document', or with 'file' and 'text'"
+            )
         if "text" in entry:
             if type(entry["text"]) is not str:
                 raise bad_request(f"files[{number}].text must be a text")

@@ -152,7 +152,7 @@ function rowOf(one, chosen, draw, act) {
     h("td", {}, badge(one.state)),
     h("td", {}, taskBars(one.status.tasks)),
     h("td", {}, h("span", { class: "check" }, icon(one.type === "sink" ? "sink" : "source"), one.type)),
-    h("td", { class: "quiet small wrap" }, one.workers.join(", ")),
+    h("td", { class: "quiet small worker" }, one.workers.map((worker) => h("div", {}, worker))),
     h(
       "td",
       {},
