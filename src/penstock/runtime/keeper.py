@@ -223,7 +223,8 @@ class ConnectorKeeper:
 
     async def _end(self, forget: bool) -> None:
         await self.tasks.stop(self.tasks.numbers(), State.DESTROYED if forget else State.UNASSIGNED)
-        await self._drop_instance(State.DESTROYED if forget else State.UNASSIGNED)
+        held = self._instance_config is not None or not self._services.ownership.shared
+        await self._drop_instance(State.UNASSIGNED if held and not forget else None)
         self._failed, self._fresh = False, True
         if forget:
             self._services.statuses.forget(self.name)
@@ -359,7 +360,7 @@ class ConnectorKeeper:
         """End the instance for good, whatever its ``stop`` says."""
         instance, started = self._instance, self._started
         self._instance, self._started, self._instance_config = None, False, None
-        if state is not None and state is not State.DESTROYED:
+        if state is not None:
             self._status(state)
         if instance is not None and started:
             call = self._services.calls.run(f"{self.name}: stop()", self._services.stop_seconds, instance.stop)
