@@ -46,6 +46,7 @@ def announce(console: StartUpConsole, config: WorkerConfig, log_file: Path | Non
             "log": str(log_file or "standard output"),
             "spark log": str(config.data_dir / "spark" / "spark.log"),
             "API": ", ".join(listener.local_url for listener in config.listeners),
+            "web page": f"{config.listeners[0].local_url}/ui",
         }
     )
     for warning in config.warnings:
