@@ -19,7 +19,7 @@ from tests.support.probes import Probe, message
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 MakeProbe = Callable[..., Probe]
 

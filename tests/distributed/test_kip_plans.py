@@ -40,7 +40,7 @@ from tests.seeds.test_kip_980_initial_state_and_files import (
 from tests.support.cluster import Cluster
 from tests.support.probes import Probe
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 __all__ = [
     "sink",

@@ -20,7 +20,7 @@ from tests.support.waiting import wait_until
 from .pipeline import Pipeline, bytes_before
 from .remains import committed, processes_of, segment_files, topic_folders, topic_values
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 END_SECONDS = 10.0
 """In which everything that a killed worker had started must be gone."""

@@ -13,7 +13,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 PLAIN = {
