@@ -194,5 +194,9 @@ def test_kafkas_own_tools_see_a_connect_group(cluster: Cluster) -> None:
     from confluent_kafka.admin import AdminClient
 
     admin = AdminClient({"bootstrap.servers": cluster.broker.bootstrap})
-    (group,) = admin.list_groups(cluster.group, timeout=30)
-    assert (group.protocol_type, group.protocol, len(group.members)) == ("connect", "sessioned", 3)
+
+    def seen() -> tuple[str, str, int]:
+        (group,) = admin.list_groups(cluster.group, timeout=30)
+        return group.protocol_type, group.protocol, len(group.members)
+
+    wait_until(lambda: seen() == ("connect", "sessioned", 3), "the group has come to rest", 60)

@@ -59,6 +59,19 @@ def write_lines(file: Path) -> None:
     file.write_text("".join(f"{n:099d}\n" for n in range(LINES)))
 
 
+def lanes_of(worker: PenstockProcess) -> list[psutil.Process]:
+    """Spark's Python workers: the children of the daemon that forks them."""
+    daemon = [process for process in psutil.Process(worker.pid).children(recursive=True) if is_daemon(process)]
+    return min(daemon, key=lambda process: process.create_time()).children()
+
+
+def is_daemon(process: psutil.Process) -> bool:
+    try:
+        return "penstock.spark.daemon" in process.cmdline()
+    except psutil.Error:
+        return False
+
+
 def assert_each_once(kafka: KafkaClients, topic: str) -> None:
     found = [int(value) for value in kafka.values(topic, LINES, 150)]
     assert found == list(range(LINES))
@@ -75,10 +88,8 @@ def test_a_worker_and_a_lane_killed_amid_writing_leave_no_trace(
     worker.restart()
     before = count(kafka, "killed")
     wait_until(lambda: count(kafka, "killed") > before, "records flow again", 90)
-    for process in psutil.Process(worker.pid).children(recursive=True):
-        parent = process.parent()
-        if parent is not None and "penstock.spark.daemon" in " ".join(parent.cmdline() + process.cmdline()):
-            process.kill()
+    for lane in lanes_of(worker):
+        lane.kill()
     assert_each_once(kafka, "killed")
     worker.wait_state("killed", "RUNNING")
     [entry] = worker.http.get("/connectors/killed/offsets").json()["offsets"]
