@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import filecmp
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
-from ..api import file_sink, file_source
-from ..figures import Figure, median
+from ..api import file_source
+from ..figures import Figure
 from ..lines import write_numbered
 from ..peer.broker import OnKafka
 from ..peer.connect import ExactlyOnceConnect, KafkaConnect
-from ..usage import Usage, usage
 from ..waiting import wait_for
 from ..worker import ExactlyOncePenstock, Penstock, PenstockOnKafka
 from . import Run
 from .first_record import move_first_record
+from .passes import LONGEST_SECONDS, figures_of, move_in, move_out
 
 LINE_BYTES = (100, 1000)
-LONGEST_SECONDS = 180.0
 TARGETS = {("in", 100): 744_000.0, ("out", 100): 852_000.0, ("in", 1000): 146_000.0, ("out", 1000): 270_000.0}
 """Twice the peer's best into Kafka and one and a half times out of it, as they were measured elsewhere."""
 
@@ -29,12 +26,6 @@ MARKERS = 10
 """Offsets that the end of old transactions may take; more than these are records."""
 
 EXACTLY_ONCE_TARGET, RECOVERY_TARGET_SECONDS = 490_000.0, 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    seconds: float
-    cpu_seconds: float
 
 
 def measure(run: Run) -> list[Figure]:
@@ -66,15 +57,15 @@ def _throughput(run: Run, system: OnKafka, line_bytes: int) -> list[Figure]:
     for number in range(1 + run.scale.throughput_rounds):
         run.say(f"file → Kafka → file, {line_bytes} B, {f'round {number}' if number else 'warm-up'}")
         topic = f"lines-{line_bytes}-{number}"
-        ins.append(_in(system, lines, count, topic))
-        outs.append(_out(system, lines, topic))
+        ins.append(move_in(system, system.worker_pids, lines, count, topic))
+        outs.append(move_out(system, system.worker_pids, lines, topic))
     del ins[0], outs[0]
     lines.unlink()
     titles = {"in": "file → Kafka", "out": "Kafka → file"}
     figures: list[Figure] = []
     for way, passes in (("in", ins), ("out", outs)):
         key, title = f"kafka.{way}.{line_bytes}", f"{titles[way]}, {line_bytes} B"
-        figures += _figures(key, title, count, passes, TARGETS[way, line_bytes])
+        figures += figures_of(key, title, count, passes, TARGETS[way, line_bytes], "the worker")
     return figures
 
 
@@ -84,47 +75,10 @@ def _exactly_once(run: Run, system: OnKafka) -> list[Figure]:
     passes = []
     for number in range(1 + run.scale.throughput_rounds):
         run.say(f"file → Kafka, 100 B, exactly once, {f'round {number}' if number else 'warm-up'}")
-        passes.append(_in(system, lines, count, f"once-{number}"))
+        passes.append(move_in(system, system.worker_pids, lines, count, f"once-{number}"))
     lines.unlink()
-    return _figures("kafka.once.100", "file → Kafka, 100 B, exactly once", count, passes[1:], EXACTLY_ONCE_TARGET)
-
-
-def _figures(key: str, title: str, count: int, passes: list[_Pass], target: float) -> list[Figure]:
-    speed = count / median([each.seconds for each in passes])
-    cost = median([each.cpu_seconds for each in passes]) / count * 1e6
-    return [
-        Figure(key, title, "records/s", speed, "more", target),
-        Figure(f"{key}.cpu", f"{title}: CPU of the worker", "s per million", cost),
-    ]
-
-
-def _in(system: OnKafka, lines: Path, count: int, topic: str) -> _Pass:
-    connector = f"in-{topic}"
-    before, began = usage(system.worker_pids), time.perf_counter()
-    system.api.create(connector, file_source(lines, topic))
-    wait_for(lambda: system.end_offset(topic) >= count, "the file is in Kafka", LONGEST_SECONDS, 0.02)
-    found = _pass_since(system, before, began)
-    system.api.delete(connector)
-    return found
-
-
-def _out(system: OnKafka, lines: Path, topic: str) -> _Pass:
-    output, size = system.folder / f"{topic}.out-lines", lines.stat().st_size
-    before, began = usage(system.worker_pids), time.perf_counter()
-    system.api.create(f"out-{topic}", file_sink(output, topic))
-    wait_for(
-        lambda: output.exists() and output.stat().st_size >= size, "the topic is in the file", LONGEST_SECONDS, 0.01
-    )
-    found = _pass_since(system, before, began)
-    system.api.delete(f"out-{topic}")
-    if not filecmp.cmp(lines, output, shallow=False):
-        raise RuntimeError(f"{output} is not what was read: lines are missing, double or out of order")
-    output.unlink()
-    return found
-
-
-def _pass_since(system: OnKafka, before: Usage, began: float) -> _Pass:
-    return _Pass(time.perf_counter() - began, usage(system.worker_pids).cpu_seconds - before.cpu_seconds)
+    title = "file → Kafka, 100 B, exactly once"
+    return figures_of("kafka.once.100", title, count, passes[1:], EXACTLY_ONCE_TARGET, "the worker")
 
 
 def _recovery(run: Run, system: OnKafka) -> Figure:

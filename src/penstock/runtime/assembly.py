@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
 
 from penstock.spark.session import SparkEngine
 from penstock.storage.config_store import HISTORY, ConfigStore
@@ -19,13 +17,9 @@ from penstock.topics.embedded import EmbeddedTopics
 from penstock.topics.interface import TopicHome
 
 from .calls import UserCode
-from .cleanups import Cleanups
-from .hooks import Hooks
 from .logging import Loggers
-from .planning import Planner
 from .plugins import Plugins
 from .provisioning.provisioner import Applied
-from .pump import PumpServices
 from .services import Services
 from .spark_host import SparkHost
 from .standalone import StandaloneHerder
@@ -33,10 +27,9 @@ from .statuses import Statuses
 from .topic_homes import open_home, open_offsets
 from .worker import Worker
 from .worker_config import WorkerConfig
+from .worker_parts import RuntimeLoop, attach, find_plugins, pump_services
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 MAINTENANCE_SECONDS = 5.0
 
@@ -51,8 +44,7 @@ class StandaloneWorker:
 
     def __init__(self, config: WorkerConfig) -> None:
         self._config = config
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="penstock-runtime", daemon=True)
+        self._runtime = RuntimeLoop()
         self._calls = UserCode()
         self._database: Database | None = None
         self._spark: SparkHost | None = None
@@ -74,35 +66,21 @@ class StandaloneWorker:
         offsets = open_offsets(config, database)
         self._topics = topics = open_home(config, database, offsets)
         self._spark = spark = SparkHost(config)
-        self._thread.start()
+        self._runtime.start()
         plugins = Plugins([str(folder) for folder in config.plugin_path])
         services = Services(config, configs, offsets, topics, plugins, self._calls, _cluster_id(database))
         services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
-        services.pumps = PumpServices(
-            self._calls,
-            Planner(self._calls, services.call_seconds),
-            spark.dispatcher,
-            topics,
-            offsets,
-            services.use_topic,
-            services.call_seconds,
-            services.stop_seconds,
-            lambda: spark.ready.result().session,
-        )
+        services.pumps = pump_services(services, spark, topics)
         self._worker = worker = Worker(services)
-        hook_seconds = config.lifecycle_hook_timeout_ms / 1000
-        services.hooks = Hooks(configs, self._calls, services.connector_plugin, services.resolve, hook_seconds)
-        services.cleanups = Cleanups(configs, services.hooks, worker.settled, worker.keep)
-        services.removed = worker.forget
-        services.tasks_changed = worker.tasks_changed
-        self.herder = StandaloneHerder(self._loop, services, worker, Loggers())
+        attach(services, worker, worker.settled)
+        self.herder = StandaloneHerder(self._runtime.loop, services, worker, Loggers())
         self.herder.provisioner.on_applied = self.on_applied
-        topics.listen(lambda changed: self._post(worker.topics_changed, changed))
-        self.provisioned = asyncio.run_coroutine_threadsafe(self._start_connectors(services, worker), self._loop)
+        topics.listen(lambda changed: self._runtime.post(worker.topics_changed, changed))
+        self.provisioned = self._runtime.begin(self._start_connectors(services, worker))
         if not config.pipelines_path:
             self.provisioned.result()
         if isinstance(topics, EmbeddedTopics):
-            self._maintenance = asyncio.run_coroutine_threadsafe(self._maintain(topics), self._loop)
+            self._maintenance = self._runtime.begin(self._maintain(topics))
 
     @property
     def spark_ready(self) -> Future[SparkEngine]:
@@ -120,8 +98,8 @@ class StandaloneWorker:
             self._maintenance.cancel()
         if self._worker is not None:
             self.provisioned.cancel()
-            self._post(self.herder.provisioner.stop)
-            self._run(self._worker.stop())
+            self._runtime.post(self.herder.provisioner.stop)
+            self._runtime.run(self._worker.stop())
         if self._spark is not None:
             self._spark.stop()
         if self._topics is not None:
@@ -129,25 +107,14 @@ class StandaloneWorker:
         if self._database is not None:
             self._database.close()
         self._calls.stop()
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-        self._loop.close()
-
-    async def _find_plugins(self, services: Services) -> None:
-        """Look for plugins before anybody needs one, so that no hook's or connector's own limit is spent on it."""
-        scan = self._calls.run("looking for plugins", services.call_seconds, services.plugins.scan)
-        try:
-            await asyncio.wrap_future(scan)
-        except Exception as error:
-            log.error("Not all plugins were found: %s", error)
+        self._runtime.stop()
 
     async def _start_connectors(self, services: Services, worker: Worker) -> None:
         for restart in services.configs.pending_restarts():
             services.configs.finish_restart(restart.connector)
         known = services.configs.snapshot().connectors()
         if known or services.configs.snapshot().cleanups:
-            await self._find_plugins(services)
+            await find_plugins(services)
         services.statuses.recover(known)
         paths = self._config.pipelines_path
         if paths:
@@ -167,13 +134,6 @@ class StandaloneWorker:
                 await asyncio.to_thread(topics.maintain)
             except Exception:
                 log.exception("The upkeep of topics failed and will be tried again")
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def _post(self, function: Any, *arguments: Any) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(function, *arguments)
 
 
 def _stores(database: Database) -> tuple[ConfigStore, StatusStore]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import ssl
-import threading
-from collections.abc import Coroutine
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, TypeVar
 
 from penstock.spark.session import SparkEngine
 from penstock.storage.config_store import ConfigStore
@@ -20,7 +16,6 @@ from penstock.storage.status_store import StatusStore
 from penstock.topics.interface import TopicHome
 
 from .calls import UserCode
-from .cleanups import Cleanups
 from .cluster_effects import ClusterEffects
 from .cluster_member import ClusterMember
 from .cluster_ownership import ClusterOwnership
@@ -28,24 +23,18 @@ from .cluster_rounds import ClusterRounds
 from .distributed import DistributedHerder
 from .distributed_settings import client_settings, group_settings, internal_topic, signing_settings
 from .forwarding import InternalClient
-from .hooks import Hooks
 from .leadership import Leadership
 from .leased_topics import leased
 from .logging import Loggers
-from .planning import Planner
 from .plugins import Plugins
-from .pump import PumpServices
 from .services import Services
 from .spark_host import SparkHost
 from .statuses import Statuses
 from .topic_homes import kafka_home, wants_exactly_once
 from .worker import Worker
 from .worker_config import WorkerConfig
+from .worker_parts import RuntimeLoop, attach, find_plugins, pump_services
 from .zombie_fencing import ZombieFencing, fence_transactions
-
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class DistributedWorker:
@@ -58,8 +47,7 @@ class DistributedWorker:
     def __init__(self, config: WorkerConfig, verify: ssl.SSLContext | bool = True) -> None:
         self._config = config
         self._verify = verify
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="penstock-runtime", daemon=True)
+        self._runtime = RuntimeLoop()
         self._calls = UserCode()
         self._folder: FolderLock | None = None
         self._logs: KafkaLogs | None = None
@@ -93,7 +81,7 @@ class DistributedWorker:
             store.start()
         self._topics = home = kafka_home(config.properties, offsets)
         plugins = Plugins([str(folder) for folder in config.plugin_path])
-        self._thread.start()
+        self._runtime.start()
         services = Services(config, configs, offsets, home, plugins, self._calls, logs.cluster_id())
         services.ownership = ownership = ClusterOwnership()
         services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
@@ -102,22 +90,18 @@ class DistributedWorker:
         rounds = ClusterRounds(config.values["scheduled.rebalance.max.delay.ms"])
         sync_seconds = config.values["worker.sync.timeout.ms"] / 1000
         self._member = member = ClusterMember(
-            self._loop, services, worker, ownership, loggers, group_settings(config), rounds, sync_seconds
+            self._runtime.loop, services, worker, ownership, loggers, group_settings(config), rounds, sync_seconds
         )
         services.statuses.generation = lambda: member.generation
-        services.pumps = self._pump_services(services, spark, leased(home, lambda: member.membership.lease.is_valid))
+        services.pumps = pump_services(services, spark, leased(home, lambda: member.membership.lease.is_valid))
         effects = ClusterEffects(services)
-        hook_seconds = config.lifecycle_hook_timeout_ms / 1000
-        services.hooks = Hooks(configs, self._calls, services.connector_plugin, services.resolve, hook_seconds)
-        services.cleanups = Cleanups(configs, services.hooks, effects.ended, worker.keep)
-        services.removed = worker.forget
-        services.tasks_changed = worker.tasks_changed
+        attach(services, worker, effects.ended)
         signing = signing_settings(config)
         self._internal = InternalClient(signing, lambda: configs.snapshot().session_key, self._verify)
         fence = partial(fence_transactions, client_settings(config))
         fencing = ZombieFencing(services, config.values["group.id"], fence)
         self.herder = DistributedHerder(
-            self._loop,
+            self._runtime.loop,
             services,
             worker,
             loggers,
@@ -133,9 +117,9 @@ class DistributedWorker:
         if wants_exactly_once(config.properties):
             services.fence = self.herder.fence
         self._leadership = Leadership(services, member, signing, config_log.read_to_end)
-        home.listen(lambda changed: self._post(worker.topics_changed, changed))
-        self._run(self._find_plugins(services))
-        self._run(self._join())
+        home.listen(lambda changed: self._runtime.post(worker.topics_changed, changed))
+        self._runtime.run(find_plugins(services))
+        self._runtime.run(self._join())
 
     def mark_ready(self) -> None:
         """The worker is in the group: from now on a place lost is trouble, not a start."""
@@ -147,8 +131,8 @@ class DistributedWorker:
 
     def stop(self) -> None:
         """End tasks and connectors, leave the group, then Spark, then the topics. Nothing acknowledged is lost."""
-        if self._thread.is_alive():
-            self._run(self._leave())
+        if self._runtime.is_running:
+            self._runtime.run(self._leave())
         if self._spark is not None:
             self._spark.stop()
         if self._topics is not None:
@@ -156,33 +140,9 @@ class DistributedWorker:
         if self._logs is not None:
             self._logs.stop()
         self._calls.stop()
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-        self._loop.close()
+        self._runtime.stop()
         if self._folder is not None:
             self._folder.release()
-
-    def _pump_services(self, services: Services, spark: SparkHost, topics: TopicHome) -> PumpServices:
-        return PumpServices(
-            self._calls,
-            Planner(self._calls, services.call_seconds),
-            spark.dispatcher,
-            topics,
-            services.offsets,
-            services.use_topic,
-            services.call_seconds,
-            services.stop_seconds,
-            lambda: spark.ready.result().session,
-        )
-
-    async def _find_plugins(self, services: Services) -> None:
-        """Look for plugins before anybody needs one, so that no hook's or connector's own limit is spent on it."""
-        scan = self._calls.run("looking for plugins", services.call_seconds, services.plugins.scan)
-        try:
-            await asyncio.wrap_future(scan)
-        except Exception as error:
-            log.error("Not all plugins were found: %s", error)
 
     async def _join(self) -> None:
         assert self._member is not None
@@ -197,10 +157,3 @@ class DistributedWorker:
             await self._member.stop()
         if self._internal is not None:
             await self._internal.close()
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def _post(self, function: Any, *arguments: Any) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(function, *arguments)

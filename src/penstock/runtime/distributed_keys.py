@@ -10,30 +10,18 @@ from ..api.config import (
     ConfigKey,
     Importance,
     Type,
-    Validator,
     at_least,
     non_empty_string,
     one_of_ignoring_case,
 )
 from ..api.errors import ConfigError
 from .session_keys import is_known
+from .worker_keys import worker_key
 
 _GROUP = "Cluster"
 _TOPICS = "Internal topics"
 _SIGNING = "Requests between workers"
 DEFAULT_DELAY_MS = 2_000
-
-
-def _key(
-    group: str,
-    name: str,
-    type: Type,
-    default: Any,
-    doc: str,
-    validator: Validator | None = None,
-    importance: Importance = Importance.LOW,
-) -> ConfigKey:
-    return ConfigKey(name, type, default, importance, doc, validator, group)
 
 
 def _replication(name: str, value: Any) -> None:
@@ -61,7 +49,7 @@ def _mac(name: str, value: Any) -> None:
 def _topic(kind: str, what: str, partitions: int | None) -> list[ConfigKey]:
     prefix = f"{kind}.storage."
     keys = [
-        _key(
+        worker_key(
             _TOPICS,
             f"{prefix}topic",
             Type.STRING,
@@ -70,7 +58,7 @@ def _topic(kind: str, what: str, partitions: int | None) -> list[ConfigKey]:
             non_empty_string,
             Importance.HIGH,
         ),
-        _key(
+        worker_key(
             _TOPICS,
             f"{prefix}replication.factor",
             Type.SHORT,
@@ -82,12 +70,12 @@ def _topic(kind: str, what: str, partitions: int | None) -> list[ConfigKey]:
     ]
     if partitions is not None:
         doc = "Partitions of that topic when it is created; -1 leaves it to the broker."
-        keys.append(_key(_TOPICS, f"{prefix}partitions", Type.INT, partitions, doc, _partitions))
+        keys.append(worker_key(_TOPICS, f"{prefix}partitions", Type.INT, partitions, doc, _partitions))
     return keys
 
 
 DISTRIBUTED_KEYS = ConfigDef(
-    _key(
+    worker_key(
         _GROUP,
         "group.id",
         Type.STRING,
@@ -96,7 +84,7 @@ DISTRIBUTED_KEYS = ConfigDef(
         non_empty_string,
         Importance.HIGH,
     ),
-    _key(
+    worker_key(
         _GROUP,
         "session.timeout.ms",
         Type.INT,
@@ -105,8 +93,10 @@ DISTRIBUTED_KEYS = ConfigDef(
         " worker stops its own tasks.",
         at_least(1),
     ),
-    _key(_GROUP, "heartbeat.interval.ms", Type.INT, 3_000, "How often a worker shows that it is there.", at_least(1)),
-    _key(
+    worker_key(
+        _GROUP, "heartbeat.interval.ms", Type.INT, 3_000, "How often a worker shows that it is there.", at_least(1)
+    ),
+    worker_key(
         _GROUP,
         "rebalance.timeout.ms",
         Type.INT,
@@ -114,7 +104,7 @@ DISTRIBUTED_KEYS = ConfigDef(
         "How long a round of the group waits for a worker that still has tasks to stop.",
         at_least(1),
     ),
-    _key(
+    worker_key(
         _GROUP,
         "scheduled.rebalance.max.delay.ms",
         Type.INT,
@@ -124,7 +114,7 @@ DISTRIBUTED_KEYS = ConfigDef(
         at_least(0),
         Importance.MEDIUM,
     ),
-    _key(
+    worker_key(
         _GROUP,
         "connect.protocol",
         Type.STRING,
@@ -133,7 +123,7 @@ DISTRIBUTED_KEYS = ConfigDef(
         " requests between workers.",
         one_of_ignoring_case("eager", "compatible", "sessioned"),
     ),
-    _key(
+    worker_key(
         _GROUP,
         "worker.sync.timeout.ms",
         Type.INT,
@@ -141,7 +131,7 @@ DISTRIBUTED_KEYS = ConfigDef(
         "How long a worker may take to read the config topic as far as the others before it joins once more.",
         at_least(1),
     ),
-    _key(
+    worker_key(
         _GROUP,
         "worker.unsync.backoff.ms",
         Type.INT,
@@ -151,14 +141,14 @@ DISTRIBUTED_KEYS = ConfigDef(
     *_topic("config", "connector configurations", None),
     *_topic("offset", "source offsets", 25),
     *_topic("status", "statuses", 5),
-    _key(
+    worker_key(
         _TOPICS,
         "internal.topics.automatic.creation.enable",
         Type.BOOLEAN,
         True,
         "Whether missing internal topics are created.",
     ),
-    _key(
+    worker_key(
         _SIGNING,
         "inter.worker.key.generation.algorithm",
         Type.STRING,
@@ -166,9 +156,11 @@ DISTRIBUTED_KEYS = ConfigDef(
         "The kind of key that the leader makes.",
         _mac,
     ),
-    _key(_SIGNING, "inter.worker.key.size", Type.INT, None, "Its size in bits; by default that of the algorithm."),
-    _key(_SIGNING, "inter.worker.key.ttl.ms", Type.INT, 3_600_000, "How long a key is used.", at_least(1)),
-    _key(
+    worker_key(
+        _SIGNING, "inter.worker.key.size", Type.INT, None, "Its size in bits; by default that of the algorithm."
+    ),
+    worker_key(_SIGNING, "inter.worker.key.ttl.ms", Type.INT, 3_600_000, "How long a key is used.", at_least(1)),
+    worker_key(
         _SIGNING,
         "inter.worker.signature.algorithm",
         Type.STRING,
@@ -176,7 +168,7 @@ DISTRIBUTED_KEYS = ConfigDef(
         "How requests to other workers are signed.",
         _mac,
     ),
-    _key(
+    worker_key(
         _SIGNING,
         "inter.worker.verification.algorithms",
         Type.LIST,

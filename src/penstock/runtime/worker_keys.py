@@ -25,7 +25,7 @@ JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
-def _key(
+def worker_key(
     group: str,
     name: str,
     type: Type,
@@ -34,6 +34,7 @@ def _key(
     validator: Validator | None = None,
     importance: Importance = Importance.LOW,
 ) -> ConfigKey:
+    """A key of a worker file; most matter little."""
     return ConfigKey(name, type, default, importance, doc, validator, group)
 
 
@@ -52,7 +53,7 @@ _KAFKA = "Kafka"
 _HIGH, _MEDIUM = Importance.HIGH, Importance.MEDIUM
 
 WORKER_KEYS = ConfigDef(
-    _key(
+    worker_key(
         _WORKER,
         "data.dir",
         Type.STRING,
@@ -62,7 +63,7 @@ WORKER_KEYS = ConfigDef(
         non_empty_string,
         _HIGH,
     ),
-    _key(
+    worker_key(
         _WORKER,
         "pipelines.path",
         Type.LIST,
@@ -72,14 +73,14 @@ WORKER_KEYS = ConfigDef(
         unique_list(),
         _MEDIUM,
     ),
-    _key(
+    worker_key(
         _WORKER,
         "pipelines.watch",
         Type.BOOLEAN,
         False,
         "Whether the files of pipelines.path are applied again whenever they change.",
     ),
-    _key(
+    worker_key(
         _WORKER,
         "log.level",
         Type.STRING,
@@ -88,7 +89,7 @@ WORKER_KEYS = ConfigDef(
         " later through /admin/loggers.",
         one_of_ignoring_case(*LEVELS),
     ),
-    _key(
+    worker_key(
         _WORKER,
         "log.file",
         Type.STRING,
@@ -96,7 +97,7 @@ WORKER_KEYS = ConfigDef(
         "Write the log to this file (rotated at 20 MB, five old ones kept) instead of standard output.",
         non_empty_string,
     ),
-    _key(
+    worker_key(
         _REST,
         "listeners",
         Type.LIST,
@@ -105,14 +106,14 @@ WORKER_KEYS = ConfigDef(
         check_listeners,
         _HIGH,
     ),
-    _key(
+    worker_key(
         _REST,
         "rest.advertised.host.name",
         Type.STRING,
         None,
         "The host name that others should use to reach this worker; also the first part of its worker_id.",
     ),
-    _key(
+    worker_key(
         _REST,
         "rest.advertised.port",
         Type.INT,
@@ -120,14 +121,14 @@ WORKER_KEYS = ConfigDef(
         "The port that others should use to reach this worker; also the second part of its worker_id.",
         _check_port,
     ),
-    _key(
+    worker_key(
         _REST,
         "rest.advertised.listener",
         Type.STRING,
         None,
         "The protocol (http or https) that others should use to reach this worker.",
     ),
-    _key(
+    worker_key(
         _REST,
         "admin.listeners",
         Type.LIST,
@@ -135,21 +136,21 @@ WORKER_KEYS = ConfigDef(
         "Where /admin is served: absent means with the rest of the API, empty means nowhere.",
         lambda name, value: check_listeners(name, value) if value else None,
     ),
-    _key(
+    worker_key(
         _REST,
         "access.control.allow.origin",
         Type.STRING,
         "",
         "Origins of web pages that may call the API (comma separated, * for all). Empty: none but our own page.",
     ),
-    _key(
+    worker_key(
         _REST,
         "access.control.allow.methods",
         Type.STRING,
         "",
         "Methods that those web pages may use; empty means GET, POST and HEAD.",
     ),
-    _key(
+    worker_key(
         _REST,
         "response.http.headers.config",
         Type.STRING,
@@ -157,7 +158,7 @@ WORKER_KEYS = ConfigDef(
         "Headers put on every answer: comma separated rules '[action] [name]:[value]' with the actions set, add,"
         " setDate and addDate.",
     ),
-    _key(
+    worker_key(
         _REST,
         "rest.request.max.bytes",
         Type.LONG,
@@ -165,7 +166,7 @@ WORKER_KEYS = ConfigDef(
         "The largest request body that is read.",
         at_least(1),
     ),
-    _key(
+    worker_key(
         _DATA,
         "key.converter",
         Type.CLASS,
@@ -174,7 +175,7 @@ WORKER_KEYS = ConfigDef(
         " key: JSON without schemas.",
         importance=_HIGH,
     ),
-    _key(
+    worker_key(
         _DATA,
         "value.converter",
         Type.CLASS,
@@ -183,14 +184,14 @@ WORKER_KEYS = ConfigDef(
         " this key: JSON without schemas.",
         importance=_HIGH,
     ),
-    _key(
+    worker_key(
         _DATA,
         "header.converter",
         Type.CLASS,
         SIMPLE_HEADER_CONVERTER,
         "How record headers become bytes in topics and back.",
     ),
-    _key(
+    worker_key(
         _DATA,
         "offset.flush.interval.ms",
         Type.LONG,
@@ -198,7 +199,7 @@ WORKER_KEYS = ConfigDef(
         "Accepted for compatibility: progress is committed with every batch.",
         at_least(0),
     ),
-    _key(
+    worker_key(
         _DATA,
         "offset.flush.timeout.ms",
         Type.LONG,
@@ -206,7 +207,7 @@ WORKER_KEYS = ConfigDef(
         "Accepted for compatibility: offsets are committed together with the records they belong to.",
         at_least(0),
     ),
-    _key(
+    worker_key(
         _TIME,
         "task.shutdown.graceful.timeout.ms",
         Type.LONG,
@@ -214,7 +215,7 @@ WORKER_KEYS = ConfigDef(
         "How long all tasks together may take to stop before they are abandoned.",
         at_least(0),
     ),
-    _key(
+    worker_key(
         _TIME,
         "connector.call.timeout.ms",
         Type.LONG,
@@ -224,7 +225,7 @@ WORKER_KEYS = ConfigDef(
         at_least(1),
         _MEDIUM,
     ),
-    _key(
+    worker_key(
         _TIME,
         "lifecycle.hook.timeout.ms",
         Type.LONG,
@@ -233,7 +234,7 @@ WORKER_KEYS = ConfigDef(
         at_least(1),
         _MEDIUM,
     ),
-    _key(
+    worker_key(
         _PLUGINS,
         "plugin.path",
         Type.LIST,
@@ -242,7 +243,7 @@ WORKER_KEYS = ConfigDef(
         None,
         _HIGH,
     ),
-    _key(
+    worker_key(
         _PLUGINS,
         "config.providers",
         Type.LIST,
@@ -251,7 +252,7 @@ WORKER_KEYS = ConfigDef(
         " and config.providers.<name>.param.<key> describe each.",
         unique_list(),
     ),
-    _key(
+    worker_key(
         _PLUGINS,
         "connector.client.config.override.policy",
         Type.STRING,
@@ -259,14 +260,14 @@ WORKER_KEYS = ConfigDef(
         "Which producer.override., consumer.override. and admin.override. keys a connector may set: All, None,"
         " Principal or Allowlist.",
     ),
-    _key(
+    worker_key(
         _PLUGINS,
         "connector.client.config.override.allowlist",
         Type.LIST,
         [],
         "The keys that the Allowlist policy lets a connector set.",
     ),
-    _key(
+    worker_key(
         _PLUGINS,
         "plugin.discovery",
         Type.STRING,
@@ -274,28 +275,28 @@ WORKER_KEYS = ConfigDef(
         "Accepted for compatibility: plugins are found by entry points, in plugin.path and by their Python path.",
         one_of_ignoring_case("only_scan", "hybrid_warn", "hybrid_fail", "service_load"),
     ),
-    _key(
+    worker_key(
         _TOPICS,
         "topic.creation.enable",
         Type.BOOLEAN,
         True,
         "Let source connectors create topics with the settings of their topic.creation. keys.",
     ),
-    _key(
+    worker_key(
         _TOPICS,
         "topic.tracking.enable",
         Type.BOOLEAN,
         True,
         "Remember which topics each connector used, for GET /connectors/{name}/topics.",
     ),
-    _key(
+    worker_key(
         _TOPICS,
         "topic.tracking.allow.reset",
         Type.BOOLEAN,
         True,
         "Let PUT /connectors/{name}/topics/reset forget them.",
     ),
-    _key(
+    worker_key(
         _KAFKA,
         "bootstrap.servers",
         Type.LIST,
@@ -304,7 +305,7 @@ WORKER_KEYS = ConfigDef(
         " embedded log in data.dir, and no broker is contacted.",
         importance=_HIGH,
     ),
-    _key(
+    worker_key(
         _KAFKA,
         "exactly.once.source.support",
         Type.STRING,
@@ -314,7 +315,7 @@ WORKER_KEYS = ConfigDef(
         " exactly-once whatever this says.",
         one_of_ignoring_case("disabled", "preparing", "enabled"),
     ),
-    _key(
+    worker_key(
         _KAFKA,
         "metrics.recording.level",
         Type.STRING,

@@ -20,7 +20,8 @@ from .lanes import Lane, LaneLostError, LaneOffice, explain
 from .session import SparkEngine
 from .splits import Failure, Receipt
 from .tickets import CANCELLED, Done, Entry, Seat, Ticket, cancelled
-from .turns import LONG_SECONDS, Habits, Turns
+from .turns import LONG_SECONDS
+from .work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +30,6 @@ __all__ = ["CANCELLED", "Dispatcher", "Ticket"]
 IDLE_SECONDS = 30.0
 CANCEL_GRACE_SECONDS = 0.05
 """How long a cancelled work may still end by itself before its lane is killed."""
-
-FAIR_SECONDS = 0.2
-"""How long long works wait, at most, while quick ones take every lane that becomes free."""
 
 PATIENCE_SECONDS = 0.5
 """How long quick works wait while unexpectedly long ones hold every lane, before one of these is sent back."""
@@ -54,13 +52,10 @@ class Dispatcher:
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
         self._manage = threading.Condition(self._lock)
-        self._quick: Turns[Entry] = Turns()
-        self._long: Turns[Entry] = Turns()
-        self._habits = Habits()
+        self._queue = WorkQueue()
         self._seats: dict[Lane, Seat] = {}
         self._idle: list[Seat] = []
         self._finished: deque[Ticket] = deque()
-        self._long_began = 0.0
         self._crowded_since: float | None = None
         self._stopped = False
         self._office: LaneOffice | None = None
@@ -81,7 +76,7 @@ class Dispatcher:
             self._assign()
             if ticket.is_complete():
                 self._finished.append(ticket)
-            if self._finished or self._quick or self._long:
+            if self._finished or self._queue:
                 self._manage.notify()
         return ticket
 
@@ -103,13 +98,13 @@ class Dispatcher:
     @property
     def waiting(self) -> int:
         """Works that wait for a lane."""
-        return len(self._quick) + len(self._long)
+        return len(self._queue)
 
     def stop(self) -> None:
         """End all lanes, in the middle of their works if need be. ``done`` is not called any more."""
         with self._lock:
             self._stopped = True
-            self._quick, self._long = Turns(), Turns()
+            self._queue = WorkQueue()
             self._finished.clear()
             seats = list(self._seats.values())
             self._manage.notify()
@@ -177,22 +172,7 @@ class Dispatcher:
                 holder.take(holder.pinned.popleft())
                 holder.wake.release()
             return
-        habit = self._habits.of(entry.ticket.task_key)
-        entry.long, entry.share = habit.is_long, habit.share
-        (self._long if entry.long else self._quick).add(entry.ticket.task_key, entry)
-
-    def _next_entry(self) -> Entry | None:
-        """Quick works first, unless a long one has waited; long ones as far as cores are free for them."""
-        if self._quick and not self._long_has_waited():
-            return self._quick.next()
-        if self._long and self._room_for_long():
-            self._long_began = time.monotonic()
-            return self._long.next()
-        return self._quick.next() if self._quick else None
-
-    def _long_has_waited(self) -> bool:
-        """Without an end of quick works, long ones would never get a lane."""
-        return bool(self._long) and time.monotonic() - max(self._long_began, self._long.first.since) > FAIR_SECONDS
+        self._queue.add(entry)
 
     @property
     def _cores(self) -> int:
@@ -210,7 +190,7 @@ class Dispatcher:
         return len(running) < max(1, self._most_lanes - 1) and computing <= self._cores - 0.5
 
     def _assign(self) -> None:
-        while self._idle and (entry := self._next_entry()):
+        while self._idle and (entry := self._queue.next(self._room_for_long)):
             seat = self._idle[-1] if entry.pin is None else min(self._idle, key=lambda seat: len(seat.pins))
             self._idle.remove(seat)
             self._give(seat, entry)
@@ -219,14 +199,8 @@ class Dispatcher:
     def _give(self, seat: Seat, entry: Entry) -> None:
         """The seat runs this; what else waits of its pin waits for this seat from now on."""
         seat.take(entry)
-        if entry.pin is None:
-            return
-        for turns in (self._quick, self._long):
-            for other in turns.take(entry.ticket.task_key):
-                if other.pin == entry.pin:
-                    seat.pinned.append(other)
-                else:
-                    turns.add(other.ticket.task_key, other)
+        if entry.pin is not None:
+            seat.pinned.extend(self._queue.take(entry.ticket.task_key, lambda other: other.pin == entry.pin))
 
     def _holder(self, pin: str | None) -> Seat | None:
         """The lane that has run works of a pin before and still lives."""
@@ -235,12 +209,10 @@ class Dispatcher:
         return next((seat for seat in self._seats.values() if pin in seat.pins and not seat.doomed), None)
 
     def _fail_waiting(self, failure: Failure) -> None:
-        for turns in (self._quick, self._long):
-            while turns:
-                entry = turns.next()
-                entry.ticket.receipts[entry.index] = Receipt(failure=failure)
-                if entry.ticket.is_complete():
-                    self._finished.append(entry.ticket)
+        for entry in self._queue.drain():
+            entry.ticket.receipts[entry.index] = Receipt(failure=failure)
+            if entry.ticket.is_complete():
+                self._finished.append(entry.ticket)
 
     # -- the manager: opens lanes, kills what was cancelled, tells tickets that no lane tells
 
@@ -261,10 +233,10 @@ class Dispatcher:
                 self._tell(ticket)
 
     def _until_next_look(self) -> float | None:
-        if self._quick:
+        if self._queue.quick:
             return LONG_SECONDS / 4
         ends = [seat.kill_at - time.monotonic() for seat in self._seats.values() if seat.kill_at is not None]
-        if self._long:
+        if self._queue.long:
             ends.append(LONG_SECONDS)
         return max(0.001, min(ends)) if ends else None
 
@@ -285,16 +257,13 @@ class Dispatcher:
         for seat in self._seats.values():
             if seat.entry and not seat.entry.long and seat.is_stuck():
                 seat.entry.long = True
-                task_key = seat.entry.ticket.task_key
-                self._habits.learn(task_key, 10 * LONG_SECONDS, 10 * LONG_SECONDS)
-                for entry in self._quick.take(task_key):
-                    self._enqueue(entry)
+                self._queue.turn_long(seat.entry.ticket.task_key)
 
     def _make_room(self) -> None:
         """Long works leave a lane to quick ones, unless nobody knew that they are long: then one has to come again."""
         held = [seat for seat in self._seats.values() if seat.is_stuck() and not seat.doomed]
         now = time.monotonic()
-        if not self._quick or len(held) < self._most_lanes:
+        if not self._queue.quick or len(held) < self._most_lanes:
             self._crowded_since = None
         elif self._crowded_since is None:
             self._crowded_since = now
@@ -311,8 +280,8 @@ class Dispatcher:
             self._assign()
         opening = sum(seat.opening for seat in self._seats.values())
         stuck = sum(seat.is_stuck() for seat in self._seats.values())
-        wanted = min(len(self._quick), self._cores - (len(self._seats) - stuck - opening))
-        if self._long and self._room_for_long():
+        wanted = min(self._queue.quick, self._cores - (len(self._seats) - stuck - opening))
+        if self._queue.long and self._room_for_long():
             wanted = max(wanted, 1)
         for _ in range(min(wanted - opening, self._most_lanes - len(self._seats))):
             self._open_lane()
@@ -344,7 +313,7 @@ class Dispatcher:
                     if seat.pinned:
                         seat.take(seat.pinned.popleft())
                         return seat.entry
-                    if entry := self._next_entry():
+                    if entry := self._queue.next(self._room_for_long):
                         self._give(seat, entry)
                         return entry
                     self._idle.append(seat)
@@ -386,10 +355,10 @@ class Dispatcher:
             if self._stopped:
                 return
             if not lost:
-                self._habits.learn(ticket.task_key, answer.wall, answer.busy)
+                self._queue.learn(ticket.task_key, answer.wall, answer.busy)
             ticket.receipts[entry.index] = cancelled() if ticket.cancelled else answer.receipt
             complete = ticket.is_complete()
-            if self._long:
+            if self._queue.long:
                 self._assign()
         if complete:
             self._tell(ticket)
@@ -426,12 +395,8 @@ class Dispatcher:
             if ticket.cancelled or ticket.is_complete():
                 return
             ticket.cancelled = True
-            for turns in (self._quick, self._long):
-                for entry in turns.take(ticket.task_key):
-                    if entry.ticket is ticket:
-                        ticket.receipts[entry.index] = cancelled()
-                    else:
-                        turns.add(ticket.task_key, entry)
+            for entry in self._queue.take(ticket.task_key, lambda entry: entry.ticket is ticket):
+                ticket.receipts[entry.index] = cancelled()
             for seat in self._seats.values():
                 for entry in [entry for entry in seat.pinned if entry.ticket is ticket]:
                     seat.pinned.remove(entry)
