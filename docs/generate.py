@@ -11,6 +11,7 @@ from pathlib import Path
 
 from penstock.api.config import ConfigDef, ConfigKey
 from penstock.cli.main import app
+from penstock.rest.metrics_catalog import SECTIONS
 from penstock.rest.table import ROUTES
 from penstock.runtime.distributed_keys import DISTRIBUTED_KEYS
 from penstock.runtime.plugins import PluginEntry, PluginKind, Plugins
@@ -38,6 +39,7 @@ def pages() -> dict[str, str]:
         "plugins.md": plugins_page(),
         "cli.md": cli_page(),
         "rest.md": rest_page(),
+        "metrics.md": metrics_page(),
         "pipeline.schema.json": json.dumps(pipeline_schema(), indent=2, ensure_ascii=False) + "\n",
     }
 
@@ -159,6 +161,28 @@ def rest_page() -> str:
             "| Method | Path | What it does | Success |\n|---|---|---|---|\n" + rows,
         ]
     )
+
+
+def metrics_page() -> str:
+    parts = [
+        NOTE,
+        "# Metrics\n",
+        "`GET /metrics` answers in the text format of Prometheus. Kafka Connect's metrics have their names, in snake"
+        " case, behind `kafka_connect_`; what only Penstock has begins with `penstock_`. See"
+        " [monitoring](../guides/monitoring.md).\n",
+        "Counters of a task begin anew when it is restarted. Rates, averages and maxima look at the last 30 to 60"
+        " seconds.\n",
+    ]
+    for section in SECTIONS:
+        parts.append(f"## {section.title}\n")
+        if section.everywhere:
+            parts.append("Every worker of a cluster tells these for the whole cluster.\n")
+        rows = "".join(
+            f"| `{metric.name}` | {metric.kind} | {', '.join(metric.labels) or '-'} | {metric.help} |\n"
+            for metric in section.metrics
+        )
+        parts.append("| Metric | Kind | Labels | Meaning |\n|---|---|---|---|\n" + rows)
+    return "\n".join(parts)
 
 
 def main() -> None:

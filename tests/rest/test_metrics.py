@@ -12,7 +12,7 @@ import pytest
 from penstock.rest.metrics_text import Family, exposition
 from tests.support.waiting import wait_until
 
-LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (-?[0-9.e+]+)')
+LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (-?[0-9.e+-]+)')
 PROMETHEUS = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4,*/*;q=0.1"
 
 
@@ -50,7 +50,7 @@ def test_states_counts_and_lag_are_told(api: httpx.Client, config: Mapping[str, 
     for name, wanted in (("in", {**config, "topic": "measured"}), ("out", sink)):
         assert api.post("/connectors", json={"name": name, "config": wanted}).status_code == 201
     lag = 'penstock_sink_record_lag{connector="out",topic="measured",partition="0"}'
-    wait_until(lambda: scraped(api).get(lag) == 0, "the sink has caught up", 60)
+    wait_until(lambda: scraped(api).get(lag) == 0, "the sink has caught up")
     found = scraped(api)
     assert found['kafka_connect_worker_connector_running_task_count{connector="in"}'] == 1
     assert found['kafka_connect_worker_connector_failed_task_count{connector="out"}'] == 0
@@ -63,7 +63,7 @@ def test_states_counts_and_lag_are_told(api: httpx.Client, config: Mapping[str, 
     api.put("/connectors/out/stop")
     with Path(config["file"]).open("a") as file:
         file.write("four\nfive\n")
-    wait_until(lambda: scraped(api).get(lag) == 2, "two records wait", 60)
+    wait_until(lambda: scraped(api).get(lag) == 2, "two records wait")
     wait_until(
         lambda: any('connector="out"' in s and 'status="stopped"' in s for s in scraped(api)), "it is stopped", 60
     )

@@ -1,6 +1,7 @@
 """``/metrics``: Kafka Connect's metrics under their names in snake case, and lag and hooks under ours.
 
-Made of what the herder knows when it is asked; in a cluster every worker answers for all connectors.
+Made of what the herder knows when it is asked; in a cluster every worker answers for the states of all connectors, and
+for the counters of the tasks it runs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from penstock.runtime.requests import ConnectorInfo, ConnectorStatus, NotFound, 
 from penstock.runtime.topic_views import LATEST
 
 from .answers import Answer
-from .metrics_text import CONTENT_TYPE, Family, exposition
+from .metrics_catalog import Families
+from .metrics_tasks import add_task, add_worker
+from .metrics_text import CONTENT_TYPE, exposition
 from .request import Request
 from .waiting import answer_of
 
@@ -32,10 +35,16 @@ Known = tuple[ConnectorInfo, ConnectorStatus]
 
 
 async def get_metrics(herder: Herder, request: Request) -> Answer:
-    known = _known(herder)
-    families = [_app_info(herder), *_workers(known), *_connectors(known), *_tasks(known), *_hooks(herder, known)]
-    families += await _lags(herder, [info.name for info, _ in known if info.type == "sink"])
-    return Answer(200, exposition(families), content_type=CONTENT_TYPE)
+    known, families = _known(herder), Families()
+    families.add("kafka_connect_app_info", 1, **herder.server_info())
+    _add_workers(families, known)
+    add_worker(families, herder.worker_id, herder.worker_metrics(), herder.group())
+    _add_connectors(families, known)
+    for measured in herder.measured():
+        add_task(families, measured)
+    _add_hooks(families, herder, known)
+    await _add_lags(families, herder, [info.name for info, _ in known if info.type == "sink"])
+    return Answer(200, exposition(families.all()), content_type=CONTENT_TYPE)
 
 
 def _known(herder: Herder) -> list[Known]:
@@ -49,32 +58,18 @@ def _known(herder: Herder) -> list[Known]:
     return found
 
 
-def _app_info(herder: Herder) -> Family:
-    family = Family("kafka_connect_app_info", "gauge", "Version of the worker that answers.")
-    family.add(1, **herder.server_info())
-    return family
-
-
-def _workers(known: Sequence[Known]) -> list[Family]:
-    connectors = Family("kafka_connect_worker_connector_count", "gauge", "Connectors of a worker.")
-    tasks = Family("kafka_connect_worker_task_count", "gauge", "Tasks of a worker.")
+def _add_workers(families: Families, known: Sequence[Known]) -> None:
     owners = Counter(status.connector.worker_id for _, status in known)
     hosts = Counter(task.worker_id for _, status in known for _, task in status.tasks)
     for worker in sorted(owners.keys() | hosts.keys()):
-        connectors.add(owners[worker], worker_id=worker)
-        tasks.add(hosts[worker], worker_id=worker)
-    return [connectors, tasks]
+        families.add("kafka_connect_worker_connector_count", owners[worker], worker_id=worker)
+        families.add("kafka_connect_worker_task_count", hosts[worker], worker_id=worker)
 
 
-def _connectors(known: Sequence[Known]) -> list[Family]:
-    state = Family("kafka_connect_connector_status", "gauge", "1 for the state that a connector is in.")
-    total = Family("kafka_connect_worker_connector_total_task_count", "gauge", "Tasks of a connector.")
-    counts = {
-        word: Family(f"kafka_connect_worker_connector_{word}_task_count", "gauge", f"Tasks of a connector: {word}.")
-        for word in _COUNTED
-    }
+def _add_connectors(families: Families, known: Sequence[Known]) -> None:
     for info, status in known:
-        state.add(
+        families.add(
+            "kafka_connect_connector_status",
             1,
             connector=info.name,
             connector_type=info.type,
@@ -82,50 +77,37 @@ def _connectors(known: Sequence[Known]) -> list[Family]:
             connector_version=status.connector.version,
             status=status.connector.state.value.lower(),
         )
-        total.add(len(status.tasks), connector=info.name)
+        families.add("kafka_connect_worker_connector_total_task_count", len(status.tasks), connector=info.name)
         found = Counter(task.state for _, task in status.tasks)
         for word, counted in _COUNTED.items():
-            counts[word].add(found[counted], connector=info.name)
-    return [state, total, *counts.values()]
-
-
-def _tasks(known: Sequence[Known]) -> list[Family]:
-    state = Family("kafka_connect_connector_task_status", "gauge", "1 for the state that a task is in.")
-    for info, status in known:
+            families.add(f"kafka_connect_worker_connector_{word}_task_count", found[counted], connector=info.name)
         for number, task in status.tasks:
             labels = {"connector": info.name, "task": number, "worker_id": task.worker_id}
-            state.add(1, **labels, status=task.state.value.lower())
-    return [state]
+            families.add("kafka_connect_connector_task_status", 1, **labels, status=task.state.value.lower())
 
 
-def _hooks(herder: Herder, known: Sequence[Known]) -> list[Family]:
-    tries = Family("penstock_lifecycle_hook_tries", "gauge", "Calls of a lifecycle hook that has not succeeded yet.")
-    cleanups = Family("penstock_lifecycle_cleanups", "gauge", "Deletion hooks that still have to succeed.")
+def _add_hooks(families: Families, herder: Herder, known: Sequence[Known]) -> None:
     for info, _ in known:
         try:
             pending = herder.lifecycle(info.name).pending
         except RequestError:
             continue
         if pending is not None:
-            tries.add(pending.tries, connector=info.name, hook=pending.hook)
-    cleanups.add(len(herder.cleanups()))
-    return [tries, cleanups]
+            families.add("penstock_lifecycle_hook_tries", pending.tries, connector=info.name, hook=pending.hook)
+    families.add("penstock_lifecycle_cleanups", len(herder.cleanups()))
 
 
-async def _lags(herder: Herder, sinks: Sequence[str]) -> list[Family]:
+async def _add_lags(families: Families, herder: Herder, sinks: Sequence[str]) -> None:
     """What sinks have still to put. A lag that cannot be found out in time is left out, and counted."""
-    lag = Family("penstock_sink_record_lag", "gauge", "Records of a topic partition that a sink has not put yet.")
-    unknown = Family("penstock_sink_record_lag_unknown", "gauge", "1 for a sink whose lag could not be found out.")
     found = await asyncio.gather(*(_lag(herder, name) for name in sinks), return_exceptions=True)
     for name, places in zip(sinks, found, strict=True):
         if isinstance(places, RequestError):
-            unknown.add(1, connector=name)
+            families.add("penstock_sink_record_lag_unknown", 1, connector=name)
         elif isinstance(places, BaseException):
             raise places
         else:
             for topic, partition, behind in places:
-                lag.add(behind, connector=name, topic=topic, partition=partition)
-    return [lag, unknown]
+                families.add("penstock_sink_record_lag", behind, connector=name, topic=topic, partition=partition)
 
 
 async def _lag(herder: Herder, name: str) -> list[tuple[str, int, int]]:

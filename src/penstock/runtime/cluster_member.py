@@ -14,9 +14,10 @@ from penstock.storage.config_records import Restart
 
 from .cluster_ownership import ClusterOwnership, configured_units
 from .cluster_rounds import ClusterRounds
-from .group_protocol import EAGER, Assignment, MemberState, Unit
+from .group_protocol import EAGER, VERSIONS, Assignment, MemberState, Unit
 from .logging import Loggers
 from .membership import GroupSettings, Joined, Membership
+from .metrics import GroupView, Rebalances
 from .requests import RestartRequest
 from .restart import plan_restart
 from .services import Services
@@ -62,6 +63,7 @@ class ClusterMember(ConfigListener):
         self.membership = Membership(settings, self)
         self.joined_as: Joined | None = None
         self.assignment: Assignment | None = None
+        self.rebalances = Rebalances()
         self.on_round: Callable[[], None] = lambda: None
 
     @property
@@ -83,6 +85,14 @@ class ClusterMember(ConfigListener):
         if not self.is_member or self.assignment is None or self.is_leader:
             return None
         return self.assignment.leader_url or None
+
+    @property
+    def group(self) -> GroupView:
+        """What is known of the group, for metrics."""
+        version = 0 if self.joined_as is None else self.joined_as.version
+        protocol = next(name for name, number in VERSIONS.items() if number == version)
+        leader = "" if self.assignment is None else self.assignment.leader_url
+        return GroupView(leader, self.generation, "eager" if version == EAGER else protocol, self.rebalances)
 
     def start(self) -> None:
         """Join the group and follow the config topic. Called on the loop."""
@@ -109,6 +119,7 @@ class ClusterMember(ConfigListener):
         return MemberState(self._settings.url, self._offset, self._held)
 
     def settle(self) -> None:
+        self.rebalances.begin()
         if self.joined_as is not None and self.joined_as.version == EAGER:
             self._held = frozenset()
             self._on_loop(self._ownership.clear)
@@ -130,6 +141,7 @@ class ClusterMember(ConfigListener):
             self.membership.rejoin()
             return
         self.rounds.completed(membership.is_leader)
+        self.rebalances.complete()
         before = frozenset() if membership.version == EAGER else self._held - assignment.revoked
         self._held = before | assignment.assigned
         log.info(

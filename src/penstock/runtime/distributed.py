@@ -15,6 +15,7 @@ from .dead_letters import ReplayOutcome, ReplayRequest
 from .forwarding import AskAnotherWorker, InternalClient, elsewhere
 from .group_protocol import SESSIONED, Unit
 from .logging import Loggers, level_number
+from .metrics import GroupView
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Plan
 from .requests import (
@@ -71,7 +72,6 @@ class DistributedHerder(SharedHerder):
         read_statuses: Callable[[], Future[None]],
     ) -> None:
         super().__init__(loop, services, worker, loggers, effects)
-        self._worker = worker
         self._member = member
         self._fencing = fencing
         self._internal = internal
@@ -131,6 +131,9 @@ class DistributedHerder(SharedHerder):
 
     def health(self) -> Future[Health]:
         return self.submit(self._health)
+
+    def group(self) -> GroupView:
+        return self._member.group
 
     def catch_up(self) -> Future[None]:
         return self._read_to_end()
@@ -204,11 +207,11 @@ class DistributedHerder(SharedHerder):
         self.changes.require(name, f"Unknown connector: {name}")
         if not self._runs_here(unit):
             raise self._owner(unit)
-        await self._worker.restart(name, unit.is_connector, () if unit.is_connector else (unit.task,))
+        await self.worker.restart(name, unit.is_connector, () if unit.is_connector else (unit.task,))
 
     async def _replay(self, name: str, request: ReplayRequest) -> ReplayOutcome:
         config = self.changes.found(name)
-        if not self._worker.pumps(name):
+        if not self.worker.pumps(name):
             raise self._owner(Unit(name, 0))
         return await self.desk.replay(config, request)
 

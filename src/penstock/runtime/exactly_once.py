@@ -178,7 +178,8 @@ class ExactlyOncePump(SourcePump):
         records = self.services.offsets.records(self.task.connector, list(self._offsets.pending.values()))
         work = TransactionWork(self._transaction(), "commit", self.exactly_once.offsets_topic, records)
         try:
-            self.raise_failures(await self.dispatch_once([work]))
+            with self.metrics.committing():
+                self.raise_failures(await self.dispatch_once([work]))
         except BaseException:
             self._session = None
             raise

@@ -50,11 +50,13 @@ class FrameSinkPump(SinkPump):
         if any(receipt.failure is not None for receipt in receipts):
             return
         session = self.services.session
+        began = asyncio.get_running_loop().time()
         await asyncio.wrap_future(
             self.services.calls.run(
                 f"{self.task}: store()", None, lambda: frames.store(session(), self._sink, self.spec, receipts)
             )
         )
+        self.metrics.add_step("put", asyncio.get_running_loop().time() - began)
 
     def abandon(self) -> None:
         super().abandon()

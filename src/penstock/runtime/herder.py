@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from .dead_letters import DeadLetterPage, ReplayOutcome, ReplayRequest
+from .metrics import GroupView, MeasuredTask, WorkerMetrics
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Declared, Plan
 from .requests import (
@@ -196,6 +197,23 @@ class Herder(ABC):
     def fence_zombies(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """Fence old source tasks, since another worker is to start new ones. Only for workers of a cluster."""
         raise BadRequest("Kafka Connect in standalone mode does not support exactly-once source connectors.")
+
+    @abstractmethod
+    def measured(self) -> Sequence[MeasuredTask]:
+        """The tasks that run on this worker, with their counters."""
+
+    @abstractmethod
+    def worker_metrics(self) -> WorkerMetrics:
+        """What this worker counts beside its tasks."""
+
+    @property
+    @abstractmethod
+    def worker_id(self) -> str:
+        """How statuses name this worker."""
+
+    def group(self) -> GroupView | None:
+        """What this worker knows of its cluster; ``None`` when it is alone."""
+        return None
 
     @abstractmethod
     def health(self) -> Future[Health]:

@@ -262,10 +262,11 @@ class ConnectorKeeper:
 
     async def _start(self, wanted: Wanted) -> None:
         """Make and start the instance; a failure becomes the connector's status."""
-        regenerate = self._threadsafe_regenerate()
-        start = Start(lambda: self._started_instance(wanted.config, regenerate), lambda instance: instance.stop())
+        services, regenerate = self._services, self._threadsafe_regenerate()
+        start = Start(lambda: services.start_connector(wanted.config, regenerate), lambda instance: instance.stop())
         try:
-            self._instance = await self._call("start()", start)
+            with services.metrics.connectors.attempt(Superseded):
+                self._instance = await self._call("start()", start)
             self._started = True
             self._status(State.RUNNING)
         except (Superseded, asyncio.CancelledError):
@@ -278,12 +279,6 @@ class ConnectorKeeper:
 
     def _give_up(self, start: Start[Connector]) -> None:
         start.give_up(self._services.calls, f"{self.name}: stop()", self._services.stop_seconds)
-
-    def _started_instance(self, config: Mapping[str, str | None], regenerate: Callable[[], None]) -> Connector:
-        instance = self._services.new_connector(config)
-        instance.request_task_reconfiguration = regenerate
-        instance.start()
-        return instance
 
     def _threadsafe_regenerate(self) -> Callable[[], None]:
         loop = asyncio.get_running_loop()

@@ -22,7 +22,7 @@ from penstock.topics.interface import SinkCommit, TopicHome
 
 from .calls import UserCode
 from .dead_letters import DeadLetter, ReplayOutcome
-from .metrics import TaskMetrics
+from .metrics import MeasuredTask, TaskMetrics
 from .parked_records import finish_parked
 from .planning import Planner
 from .replaying import Replays
@@ -160,6 +160,19 @@ class Pump(ABC):
             self._replays.close()
             await self._finish()
 
+    @abstractmethod
+    def measured(self) -> MeasuredTask:
+        """The task with its counters. May be called from any thread."""
+
+    def about(self) -> dict[str, str]:
+        """The classes that the task is made of."""
+        return {
+            "task_class": self.spec.task_target.target,
+            "key_converter_class": self.spec.key_converter.target,
+            "value_converter_class": self.spec.value_converter.target,
+            "header_converter_class": self.spec.header_converter.target,
+        }
+
     @property
     def can_replay(self) -> bool:
         """Whether the task takes dead letters now."""
@@ -254,7 +267,8 @@ class Pump(ABC):
     async def commit(self, write: Future[None], receipts: Sequence[Receipt]) -> None:
         """Wait for a commit; when it cannot be made now, the batch is dropped before it is tried again."""
         try:
-            await asyncio.wrap_future(write)
+            with self.metrics.committing(receipts):
+                await asyncio.wrap_future(write)
         except PassingStorageError:
             self.drop(receipts)
             raise
@@ -271,8 +285,9 @@ class Pump(ABC):
     async def _step_or_retry(self) -> bool:
         self._wake.clear()
         try:
-            await self._make_dead_letter_topic()
-            moved = await self._replays.next(self, self.services.topics) or await self.step()
+            with self.metrics.working():
+                await self._make_dead_letter_topic()
+                moved = await self._replays.next(self, self.services.topics) or await self.step()
         except (RetriableError, PassingStorageError) as error:
             if not self._stopping:
                 await self._wait_after(error)
@@ -299,7 +314,7 @@ class Pump(ABC):
 
     async def _wait_after(self, error: Exception) -> None:
         """Back off; new records do not shorten it, a pause or a stop does."""
-        self.metrics.retries += 1
+        self.metrics.try_again(error)
         longest = LONGEST_STORAGE_RETRY_SECONDS if isinstance(error, PassingStorageError) else LONGEST_RETRY_SECONDS
         seconds = min(self._retry_seconds, longest)
         log.warning("%s will try again in %g s: %s", self.task, seconds, error)

@@ -17,6 +17,7 @@ from .calls import CallTimedOut, UserCode
 from .cleanups import Cleanups
 from .connector_config import ConnectorConfig, consumer_group, parse_connector_config
 from .hooks import Hooks
+from .metrics import WorkerMetrics
 from .ownership import Ownership
 from .plugins import PluginEntry, Plugins, UnknownPlugin
 from .providers import worker_references
@@ -62,6 +63,7 @@ class Services:
         self.calls = calls
         self.cluster_id = cluster_id
         self.ownership = Ownership()
+        self.metrics = WorkerMetrics()
         self.publish_tasks: PublishTasks = self._write_tasks
         self.fence: Callable[[str], Awaitable[None]] | None = None
         self.commit = penstock.__version__
@@ -124,6 +126,13 @@ class Services:
         """A fresh, configured instance. Runs user code."""
         connector: Connector = self.connector_plugin(config).load()()
         connector.configure(self.resolve(config))
+        return connector
+
+    def start_connector(self, config: Raw, reconfigure: Callable[[], None]) -> Connector:
+        """A started instance; ``reconfigure`` is what it may call to get new tasks. Runs user code."""
+        connector = self.new_connector(config)
+        connector.request_task_reconfiguration = reconfigure
+        connector.start()
         return connector
 
     async def _write_tasks(self, name: str, configs: Sequence[Raw]) -> None:

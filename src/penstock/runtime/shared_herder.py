@@ -16,6 +16,7 @@ from .dead_letters import DeadLetterPage
 from .herder import Herder
 from .lifecycle_view import cleanup_info, lifecycle_info
 from .logging import Loggers
+from .metrics import MeasuredTask, WorkerMetrics
 from .offset_changes import OffsetChanges
 from .provisioning.plan import Declared
 from .provisioning.provisioner import Provisioner
@@ -57,6 +58,7 @@ class SharedHerder(Herder):
         self.loop = loop
         self.services = services
         self.local_loggers = loggers
+        self.worker = worker
         offsets = OffsetChanges(services)
         self.changes = ConnectorChanges(services, effects, offsets)
         self.desk = DeadLetterDesk(services, worker)
@@ -148,6 +150,16 @@ class SharedHerder(Herder):
 
     def logger(self, name: str) -> LoggerLevel:
         return self.local_loggers.get(name)
+
+    def measured(self) -> Sequence[MeasuredTask]:
+        return self.worker.measured()
+
+    def worker_metrics(self) -> WorkerMetrics:
+        return self.services.metrics
+
+    @property
+    def worker_id(self) -> str:
+        return self.services.config.worker_id
 
     def server_info(self) -> Mapping[str, str]:
         return {

@@ -15,7 +15,7 @@ from penstock.spark.splits import Receipt, SinkWork, TaskSpec, Work
 from penstock.storage.faults import reach
 from penstock.topics.interface import Range, SinkCommit, TopicPartition
 
-from .metrics import TaskMetrics
+from .metrics import MeasuredTask, TaskMetrics
 from .pump import Pump, PumpServices
 from .requests import State, TaskId
 from .subscription import Subscription
@@ -61,6 +61,7 @@ class SinkPump(Pump):
         if not self._knows_positions:
             await self._load_positions()
         mine = self._subscription.assigned(self.services.topics, self.task.task)
+        self.metrics.partitions = len(mine)
         start = {at: self._position(at) for at in mine}
         ranges = self.services.topics.ranges(start, MAX_BATCH_RECORDS, self._batch_bytes) if start else ()
         if not ranges:
@@ -70,9 +71,10 @@ class SinkPump(Pump):
         began = asyncio.get_running_loop().time()
         reach("sink-planned")
         receipts = await self.dispatch(self._works(ranges))
-        await self.deliver(receipts)
-        reach("sink-put")
-        await self._commit(ranges, receipts)
+        with self.metrics.holding(receipts):
+            await self.deliver(receipts)
+            reach("sink-put")
+            await self._commit(ranges, receipts)
         self._adapt(asyncio.get_running_loop().time() - began)
         return True
 
@@ -143,6 +145,7 @@ class SinkPump(Pump):
         if any(receipt.failure is not None for receipt in receipts):
             if dead:
                 await self._write(SinkCommit(self._subscription.group, {}, self.task.task, staged=dead), receipts)
+            self.metrics.add_failed(receipts)
             self.raise_failures(receipts)
         positions: dict[TopicPartition, int] = {}
         for part in ranges:
@@ -175,6 +178,10 @@ class SinkPump(Pump):
             if at.partition < len(ends):
                 lags[at] = max(0, ends[at.partition] - self._positions.get(at, 0))
         return lags
+
+    def measured(self) -> MeasuredTask:
+        lag = max(self.lag().values(), default=None)
+        return MeasuredTask(self.task, "sink", self.metrics, self.about(), lag)
 
     def wants(self, topic: str) -> bool:
         """Whether records of this topic may be for this task."""

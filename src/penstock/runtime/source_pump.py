@@ -18,7 +18,7 @@ from penstock.storage.faults import reach
 from penstock.storage.offset_store import OffsetStore
 from penstock.topics.interface import SinkCommit, SourceCommit, Staged, Stager
 
-from .metrics import TaskMetrics
+from .metrics import MeasuredTask, TaskMetrics
 from .pump import Pump, PumpServices
 from .requests import State, TaskId
 
@@ -77,7 +77,8 @@ class SourcePump(Pump):
         try:
             receipts = await self.dispatch(works)
             reach("source-read")
-            await self._commit(plan, receipts)
+            with self.metrics.holding(receipts):
+                await self._commit(plan, receipts)
         finally:
             self.done_with(plan)
         return True
@@ -89,6 +90,9 @@ class SourcePump(Pump):
         staged = [part for receipt in receipts for part in (*receipt.staged, *receipt.dead_letters)]
         commit = SourceCommit(self.task.connector, staged, (), self._topic_settings, [mark])
         return self.services.topics.commit_source(commit)
+
+    def measured(self) -> MeasuredTask:
+        return MeasuredTask(self.task, "source", self.metrics, self.about())
 
     async def next_plan(self) -> Plan | None:
         """What to read next, or ``None``."""
@@ -128,6 +132,7 @@ class SourcePump(Pump):
             self.services.topics.discard(staged)
             if dead:
                 await self._write(dead, (), receipts)
+            self.metrics.add_failed(receipts)
             self.raise_failures(receipts)
         offsets = latest_offsets(plan, receipts)
         await self._write([*staged, *dead], offsets, receipts)

@@ -38,7 +38,6 @@ class StandaloneHerder(SharedHerder):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, services: Services, worker: Worker, loggers: Loggers) -> None:
         super().__init__(loop, services, worker, loggers, worker)
-        self._worker = worker
 
     def create_connector(self, request: CreateRequest) -> Future[ConnectorInfo]:
         return self.submit(lambda: self.changes.create(request))
@@ -90,12 +89,12 @@ class StandaloneHerder(SharedHerder):
         async with self.changes.lock(name):
             self.changes.require(name, f"Unknown connector: {name}")
             if not request.only_failed and not request.include_tasks:
-                restarted = self._worker.restart(name, True, ())
+                restarted = self.worker.restart(name, True, ())
             else:
                 plan = await self.changes.plan_restart(request)
                 if plan.restart_connector or plan.restart_tasks:
                     await self._show_restarting(name, plan)
-                    done = self._worker.restart(name, plan.restart_connector, plan.restart_tasks)
+                    done = self.worker.restart(name, plan.restart_connector, plan.restart_tasks)
                     done.add_done_callback(_log_failed_restart)
                     done.add_done_callback(lambda _: self.services.configs.finish_restart(name))
                 else:
@@ -116,7 +115,7 @@ class StandaloneHerder(SharedHerder):
     async def _restart_task(self, name: str, task: int) -> None:
         async with self.changes.lock(name):
             self.changes.require_task(name, task)
-            restarted = self._worker.restart(name, False, (task,))
+            restarted = self.worker.restart(name, False, (task,))
         await restarted
 
     async def _health(self) -> Health:

@@ -27,6 +27,8 @@ class TaskRunner:
         self._services = services
         self._paused = paused
         self._stopping = False
+        self._starting = True
+        services.metrics.tasks.begin()
         with connector_context(self.task.connector, f"task-{self.task.task}"):
             self._running = asyncio.get_running_loop().create_task(self._run(builder), name=f"task-{self.task}")
 
@@ -48,6 +50,12 @@ class TaskRunner:
 
     def report(self, state: State, trace: str | None) -> None:
         """A new state of the task, unless it was stopped meanwhile."""
+        if self._starting:
+            self._starting = False
+            startups = self._services.metrics.tasks
+            (startups.failed if state is State.FAILED else startups.succeeded)()
+        if self.pump is not None:
+            self.pump.metrics.enter(state)
         if not self._stopping:
             self._services.statuses.task(self.task, state, trace)
             if state is State.FAILED:

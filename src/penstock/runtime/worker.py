@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from .keeper import ConnectorKeeper
+from .metrics import MeasuredTask
 from .pump import Pump
 from .services import Services
 from .sink_pump import SinkPump
@@ -75,6 +76,11 @@ class Worker:
         keeper = self._keepers.get(name)
         runners = [] if keeper is None else sorted(keeper.tasks, key=lambda runner: runner.task.task)
         return [runner.pump for runner in runners if runner.pump is not None]
+
+    def measured(self) -> list[MeasuredTask]:
+        """The tasks that move records here, with their counters. May be called from any thread."""
+        runners = [runner for keeper in list(self._keepers.values()) for runner in keeper.tasks]
+        return [runner.pump.measured() for runner in runners if runner.pump is not None]
 
     def topics_changed(self, topics: set[str]) -> None:
         """Wake the sinks that read these topics."""

@@ -1,0 +1,100 @@
+"""Counters of tasks: fed by batches, reset with the task, and everything that the reference lists is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+import pytest
+
+from penstock.rest.metrics_catalog import METRICS, SECTIONS
+from tests.rest.test_metrics import scraped
+from tests.support.waiting import wait_until
+
+SECONDS = 120
+ONLY_SOMETIMES = {
+    "penstock_sink_record_lag_unknown": "a sink whose lag cannot be found out",
+    "penstock_lifecycle_hook_tries": "a hook that fails",
+}
+CLUSTER = next(section for section in SECTIONS if "cluster only" in section.title)
+
+
+def of_task(found: Mapping[str, float], metric: str, connector: str) -> float | None:
+    return found.get(f'{metric}{{connector="{connector}",task="0"}}')
+
+
+@pytest.mark.integration
+def test_batches_are_counted_and_a_restart_begins_anew(
+    api: httpx.Client, config: Mapping[str, str], tmp_path: Path
+) -> None:
+    source = {**config, "topic": "counted", "value.converter": "org.apache.kafka.connect.storage.StringConverter"}
+    sink = {
+        "connector.class": "FileStreamSink",
+        "topics": "counted",
+        "file": str(tmp_path / "out.txt"),
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        "errors.tolerance": "all",
+        "errors.log.enable": "true",
+        "errors.deadletterqueue.topic.name": "counted-dead",
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    }
+    Path(config["file"]).write_text('1\n2\nthis is no JSON\n"four"\n')
+    for name, wanted in (("counted-in", source), ("counted-out", sink)):
+        assert api.post("/connectors", json={"name": name, "config": wanted}).status_code == 201
+    read = "kafka_connect_sink_task_sink_record_read_total"
+    wait_until(lambda: of_task(scraped(api), read, "counted-out") == 4, "the sink has read all", SECONDS)
+    found = scraped(api)
+    assert of_task(found, "kafka_connect_source_task_source_record_poll_total", "counted-in") == 4
+    assert of_task(found, "kafka_connect_source_task_source_record_write_total", "counted-in") == 4
+    assert of_task(found, "kafka_connect_sink_task_sink_record_send_total", "counted-out") == 3
+    assert of_task(found, "kafka_connect_sink_task_partition_count", "counted-out") == 1
+    assert of_task(found, "kafka_connect_sink_task_sink_record_lag_max", "counted-out") == 0
+    for metric in ("total_record_errors", "total_records_skipped", "total_errors_logged"):
+        assert of_task(found, f"kafka_connect_task_error_{metric}", "counted-out") == 1
+    assert of_task(found, "kafka_connect_task_error_deadletterqueue_produce_requests", "counted-out") == 1
+    assert (of_task(found, "kafka_connect_task_error_last_error_timestamp", "counted-out") or 0) > 1e12
+    assert of_task(found, "kafka_connect_task_error_total_record_errors", "counted-in") == 0
+    assert (of_task(found, "kafka_connect_connector_task_batch_size_max", "counted-in") or 0) >= 1
+    assert (of_task(found, "kafka_connect_sink_task_sink_record_read_rate", "counted-out") or 0) > 0
+    assert of_task(found, "kafka_connect_connector_task_offset_commit_success_percentage", "counted-in") == 1
+    assert (of_task(found, "kafka_connect_connector_task_running_ratio", "counted-in") or 0) > 0
+    assert (of_task(found, "penstock_task_batches_total", "counted-in") or 0) >= 1
+    assert 'penstock_task_step_seconds_total{connector="counted-out",task="0",step="put"}' in found
+
+    told = {re.split(r"[{ ]", sample)[0] for sample in found}
+    assert told <= METRICS.keys()
+    assert METRICS.keys() - told == {metric.name for metric in CLUSTER.metrics} | ONLY_SOMETIMES.keys()
+    declared = {name: set(metric.labels) for name, metric in METRICS.items()}
+    for sample in found:
+        labels = set(re.findall(r'(?:[{,])([a-z_]+)="', sample))
+        assert labels <= declared[re.split(r"[{ ]", sample)[0]], sample
+
+    started = found['kafka_connect_worker_task_startup_success_total{worker_id="worker.example:8083"}']
+    assert api.post("/connectors/counted-out/tasks/0/restart").status_code == 204
+    wait_until(lambda: of_task(scraped(api), read, "counted-out") == 0, "the counters began anew", SECONDS)
+    wait_until(
+        lambda: (
+            scraped(api)['kafka_connect_worker_task_startup_success_total{worker_id="worker.example:8083"}']
+            == started + 1
+        ),
+        "the start was counted",
+        SECONDS,
+    )
+
+
+@pytest.mark.integration
+def test_starts_and_pauses_are_counted(api: httpx.Client, config: Mapping[str, str]) -> None:
+    worker = '{worker_id="worker.example:8083"}'
+    before = scraped(api)
+    assert api.post("/connectors", json={"name": "paused", "config": config}).status_code == 201
+    assert api.put("/connectors/paused/pause").status_code == 202
+    pause = "kafka_connect_connector_task_pause_ratio"
+    wait_until(lambda: (of_task(scraped(api), pause, "paused") or 0) > 0, "the pause counts", SECONDS)
+    found = scraped(api)
+    success = f"kafka_connect_worker_connector_startup_success_total{worker}"
+    assert found[success] == before[success] + 1
+    attempts = f"kafka_connect_worker_connector_startup_attempts_total{worker}"
+    assert found[attempts] == before[attempts] + 1
