@@ -32,6 +32,7 @@ from .worker_parts import RuntimeLoop, attach, find_plugins, pump_services
 log = logging.getLogger(__name__)
 
 MAINTENANCE_SECONDS = 5.0
+SETTLING_SECONDS = 5.0
 
 
 class StandaloneWorker:
@@ -50,7 +51,7 @@ class StandaloneWorker:
         self._spark: SparkHost | None = None
         self._worker: Worker | None = None
         self._topics: TopicHome | None = None
-        self._maintenance: Future[None] | None = None
+        self._background: list[Future[None]] = []
         self.provisioned: Future[None] = Future()
         self.on_applied: Callable[[Applied], None] = lambda applied: None
         self.herder: StandaloneHerder
@@ -80,7 +81,8 @@ class StandaloneWorker:
         if not config.pipelines_path:
             self.provisioned.result()
         if isinstance(topics, EmbeddedTopics):
-            self._maintenance = self._runtime.begin(self._maintain(topics))
+            self._background.append(self._runtime.begin(self._maintain(topics)))
+        self._background.append(self._runtime.begin(self._settle_unfinished()))
 
     @property
     def spark_ready(self) -> Future[SparkEngine]:
@@ -94,8 +96,8 @@ class StandaloneWorker:
 
     def stop(self) -> None:
         """End tasks and connectors, then Spark, then the stores. Nothing acknowledged is lost."""
-        if self._maintenance is not None:
-            self._maintenance.cancel()
+        for work in self._background:
+            work.cancel()
         if self._worker is not None:
             self.provisioned.cancel()
             self._runtime.post(self.herder.provisioner.stop)
@@ -112,9 +114,11 @@ class StandaloneWorker:
     async def _start_connectors(self, services: Services, worker: Worker) -> None:
         for restart in services.configs.pending_restarts():
             services.configs.finish_restart(restart.connector)
-        known = services.configs.snapshot().connectors()
-        if known or services.configs.snapshot().cleanups:
+        before = services.configs.snapshot()
+        if before.entries or before.cleanups or before.unfinished:
             await find_plugins(services)
+        await self._settle_once()
+        known = services.configs.snapshot().connectors()
         services.statuses.recover(known)
         paths = self._config.pipelines_path
         if paths:
@@ -125,6 +129,18 @@ class StandaloneWorker:
         services.cleanups.look()
         if self._config.pipelines_watch:
             self.herder.provisioner.watch(paths)
+
+    async def _settle_unfinished(self) -> None:
+        """What could not be settled at the start, or after a failed request, is tried again."""
+        while True:
+            await asyncio.sleep(SETTLING_SECONDS)
+            await self._settle_once()
+
+    async def _settle_once(self) -> None:
+        try:
+            await self.herder.changes.settle_unfinished()
+        except Exception as error:
+            log.warning("A change that did not come to its end could not be settled and will be tried again: %s", error)
 
     async def _maintain(self, topics: EmbeddedTopics) -> None:
         """Retention, compaction and merging, off the loop, one round after the other."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
+
+from penstock.storage.faults import reach
+from penstock.storage.unfinished_records import Step, Unfinished
 
 from . import offsets as offset_rules
 from .offset_changes import OffsetChanges
@@ -23,6 +27,7 @@ from .requests import (
 )
 from .restart import RestartPlan, plan_restart
 from .services import Services
+from .unfinished_changes import UnfinishedChanges
 
 T = TypeVar("T")
 Raw = Mapping[str, str | None]
@@ -54,6 +59,7 @@ class ConnectorChanges:
         self._services = services
         self._effects = effects
         self._offsets = offsets
+        self._unfinished = UnfinishedChanges(services, effects, offsets)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, name: str) -> asyncio.Lock:
@@ -85,24 +91,45 @@ class ConnectorChanges:
         config = await self._validated(request.config)
         changes = offset_rules.require_entries(request.offsets) if request.offsets is not None else None
         async with self.lock(request.name):
+            await self._unfinished.settle(request.name)
             if self._config(request.name) is not None:
                 raise Conflict(f"Connector {request.name} already exists")
-            before = await self._offsets.current(request.name, config) if changes is not None else []
-            if changes is not None:
-                await self._effects.settled(request.name)
-                await self._offsets.write(request.name, config, changes)
-            try:
+            if changes is None:
                 await self._write_new(request.name, config, request.initial_state)
-            except Exception:
-                if changes is not None:
-                    await self._offsets.put_back(request.name, config, before)
-                raise
+            else:
+                await self._write_new_with_offsets(request, config, changes)
             self._effects.keep(request.name)
             return ConnectorInfo(request.name, config, [], self._services.connector_type(config))
+
+    async def _write_new_with_offsets(
+        self, request: CreateRequest, config: Raw, entries: Sequence[OffsetEntry]
+    ) -> None:
+        """A new connector and its first offsets, both or neither, whatever fails and wherever the worker dies."""
+        name, state = request.name, request.initial_state
+        await self._effects.settled(name)
+        altering = await self._offsets.altering(name, config, entries)
+        database = self._offsets.database(config)
+        if database is not None:
+            with database.together():
+                written = [altering.begin(), *self._begin_new(name, config, state)]
+            await self._wait_for_all(written)
+            return
+        before = [(entry.partition or {}, entry.offset) for entry in await self._offsets.current(name, config)]
+        await self._wait(self._services.configs.put_unfinished(Unfinished(name, Step.CREATING, config, before)))
+        reach("creation-noted")
+        try:
+            await altering.write()
+            reach("creation-offsets-written")
+            self._unfinished.require(name)
+            await self._write_new(name, config, state)
+        except Exception:
+            await self._unfinished.settle(name)
+            raise
 
     async def put(self, name: str, config: Raw) -> tuple[bool, ConnectorInfo]:
         validated = await self._validated(config)
         async with self.lock(name):
+            await self._unfinished.settle(name)
             created = self._config(name) is None
             if created:
                 await self._write_new(name, validated, None)
@@ -114,14 +141,17 @@ class ConnectorChanges:
 
     async def _write_new(self, name: str, config: Raw, state: TargetState | None) -> None:
         """A new connector has a status when its creation is answered; both are written in one go."""
-        written = self._services.configs.put_connector(name, config, state)
-        shown = self._services.statuses.connector(name, State.UNASSIGNED)
+        written, shown = self._begin_new(name, config, state)
         try:
             await self._wait(written)
         except Exception:
             self._services.statuses.forget(name)
             raise
         await self._wait(shown)
+
+    def _begin_new(self, name: str, config: Raw, state: TargetState | None) -> tuple[Future[None], Future[None]]:
+        written = self._services.configs.put_connector(name, config, state)
+        return written, self._services.statuses.connector(name, State.UNASSIGNED)
 
     async def patch(self, name: str, patch: Raw) -> ConnectorInfo:
         """Merged and validated while nobody waits; done again when the configuration changed meanwhile."""
@@ -130,6 +160,7 @@ class ConnectorChanges:
             merged = {**before, **patch}
             validated = await self._validated({key: merged[key] for key in merged if patch.get(key, "") is not None})
             async with self.lock(name):
+                await self._unfinished.settle(name)
                 if self._config(name) == before:
                     await self._wait(self._services.configs.put_connector(name, validated, None))
                     self._effects.reconfigure(name)
@@ -137,24 +168,53 @@ class ConnectorChanges:
 
     async def delete(self, name: str, include_offsets: bool) -> None:
         async with self.lock(name):
+            await self._unfinished.settle(name)
             config = self.found(name)
             if include_offsets:
-                await self._stop_and_forget_offsets(name, config)
-            cleanup = self._services.hooks.cleanup_for(name)
-            await self._wait(self._services.configs.remove_connector(name, cleanup))
+                await self._remove_with_offsets(name, config)
+            else:
+                await self._wait(self._begin_removal(name))
             self._effects.remove(name)
             self._services.cleanups.look()
 
-    async def _stop_and_forget_offsets(self, name: str, config: Raw) -> None:
-        """Offsets can only go when nothing runs that would write them again. A refusal leaves all as it was."""
-        before = self._services.configs.snapshot().target_state(name)
-        await self._write_target(name, TargetState.STOPPED)
-        await self._effects.settled(name)
+    async def _remove_with_offsets(self, name: str, config: Raw) -> None:
+        """Both or neither, whatever fails and wherever the worker dies. A refusal leaves all as it was.
+
+        Offsets can only go when nothing runs that would write them again.
+        """
+        state = self._services.configs.snapshot().target_state(name)
+        stopping = Unfinished(name, Step.STOPPING, config, state=state)
+        await self._wait(self._services.configs.stop_connector(name, stopping))
+        reach("deletion-stopping")
+        self._effects.keep(name)
         try:
-            await self._offsets.forget(name, config)
+            await self._effects.settled(name)
+            forgetting = await self._offsets.forgetting(name, config)
+            database = self._offsets.database(config)
+            if database is not None:
+                reach("deletion-agreed")
+                with database.together():
+                    written = [forgetting.begin(), self._begin_removal(name)]
+                await self._wait_for_all(written)
+                return
+            await self._wait(self._services.configs.put_unfinished(replace(stopping, step=Step.DELETING)))
+            reach("deletion-noted")
+            await forgetting.write()
+            reach("deletion-offsets-forgotten")
+            await self._wait(self._begin_removal(name))
         except Exception:
-            await self._write_target(name, before)
+            await self._unfinished.put_back_state(stopping)
             raise
+
+    def _begin_removal(self, name: str) -> Future[None]:
+        return self._services.configs.remove_connector(name, self._services.hooks.cleanup_for(name))
+
+    async def settle_unfinished(self) -> None:
+        """Take back, or bring to their end, the changes that a crash has cut in two. Raises when that has to wait."""
+        for name in self._unfinished.names():
+            if not self.lock(name).locked():
+                async with self.lock(name):
+                    await self._unfinished.settle(name)
 
     async def set_target(self, name: str, state: TargetState) -> None:
         async with self.lock(name):
@@ -219,3 +279,6 @@ class ConnectorChanges:
 
     async def _wait(self, future: Future[T]) -> T:
         return await asyncio.wrap_future(future)
+
+    async def _wait_for_all(self, futures: Sequence[Future[Any]]) -> None:
+        await asyncio.gather(*map(asyncio.wrap_future, futures))

@@ -116,7 +116,8 @@ class DistributedWorker:
         services.publish_tasks = self.herder.publish_tasks
         if wants_exactly_once(config.properties):
             services.fence = self.herder.fence
-        self._leadership = Leadership(services, member, signing, config_log.read_to_end)
+        settle = self.herder.changes.settle_unfinished
+        self._leadership = Leadership(services, member, signing, config_log.read_to_end, settle)
         home.listen(lambda changed: self._runtime.post(worker.topics_changed, changed))
         self._runtime.run(find_plugins(services))
         self._runtime.run(self._join())

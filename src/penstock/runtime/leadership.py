@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 
 from penstock.storage.config_snapshot import ConfigSnapshot
@@ -29,11 +29,13 @@ class Leadership:
         member: ClusterMember,
         signing: SigningSettings,
         read_to_end: Callable[[], Future[None]],
+        settle_unfinished: Callable[[], Awaitable[None]],
     ) -> None:
         self._services = services
         self._member = member
         self._signing = signing
         self._read_to_end = read_to_end
+        self._settle_unfinished = settle_unfinished
         self._round = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -68,6 +70,7 @@ class Leadership:
             await asyncio.wrap_future(self._services.configs.put_session_key(new_key(self._signing)))
         await self._clean_up_orphans(snapshot)
         self._services.cleanups.look()
+        await self._settle_unfinished()
 
     async def _clean_up_orphans(self, snapshot: ConfigSnapshot) -> None:
         """A lifecycle without its connector: the deletion did not come to its end, or Kafka Connect did it."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.errors import UnsupportedOperationError
 from penstock.storage.errors import StorageError
+from penstock.storage.sqlite import Database
+from penstock.storage.sqlite_log import SqliteLog
 from penstock.topics.errors import GroupInUse, TopicError
 from penstock.topics.interface import TopicHome, TopicPartition
 
@@ -18,6 +21,27 @@ from .services import Services
 from .topic_homes import connector_home, in_kafka
 
 Raw = Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class AgreedChange:
+    """Offsets to be written that the connector has agreed to; ``checked`` tells whether it really looked at them.
+
+    ``begin`` starts the write.
+    """
+
+    checked: bool
+    begin: Callable[[], Future[None]]
+    explain: Callable[[Exception], Exception] = lambda error: error
+
+    async def write(self) -> bool:
+        """Write them; whether the connector has checked them."""
+        try:
+            await asyncio.wrap_future(self.begin())
+        except Exception as error:
+            explained = self.explain(error)
+            raise explained from (None if explained is error else error)
+        return self.checked
 
 
 class OffsetChanges:
@@ -35,40 +59,64 @@ class OffsetChanges:
             return rules.sink_entries(await self._positions(config))
         return [OffsetEntry(partition, offset) for partition, offset in self._services.offsets.all(name)]
 
+    def database(self, config: Raw) -> Database | None:
+        """The database that keeps the connector's offsets next to all else; ``None`` when they are in Kafka."""
+        if self._is_sink(config) and in_kafka(self._services.config.properties):
+            return None
+        log = self._services.offsets.log
+        return log.database if isinstance(log, SqliteLog) else None
+
     async def write(self, name: str, config: Raw, entries: Sequence[OffsetEntry]) -> bool:
         """Alter offsets; whether the connector has checked them."""
+        return await (await self.altering(name, config, entries)).write()
+
+    async def altering(self, name: str, config: Raw, entries: Sequence[OffsetEntry]) -> AgreedChange:
+        """Ask the connector whether offsets may be altered."""
         if self._is_sink(config):
             positions = rules.sink_changes(name, entries)
             checked = await self._ask(name, config, positions)
-            await self._change(name, config, "alter", lambda home, group: home.alter_positions(group, positions))
-        else:
-            changes = rules.source_changes(entries)
-            checked = await self._ask(name, config, changes)
-            await asyncio.wrap_future(self._services.offsets.put(name, changes))
-        return checked
+            return self._positions_change(name, config, positions, checked)
+        changes = rules.source_changes(entries)
+        checked = await self._ask(name, config, changes)
+        return AgreedChange(checked, lambda: self._services.offsets.put(name, changes))
 
     async def forget(self, name: str, config: Raw) -> bool:
         """Reset all offsets; whether the connector has checked that."""
+        return await (await self.forgetting(name, config)).write()
+
+    async def forgetting(self, name: str, config: Raw) -> AgreedChange:
+        """Ask the connector whether all its offsets may be reset."""
+        changes: Any
         if self._is_sink(config):
-            known: dict[TopicPartition, int | None] = dict.fromkeys(await self._positions_to_reset(name, config))
-            checked = await self._ask(name, config, known)
-            await self._change(name, config, "reset", lambda home, group: home.delete_group(group))
+            changes = dict.fromkeys(await self._positions_to_reset(name, config))
         else:
             changes = [(partition, None) for partition, _ in self._services.offsets.all(name)]
-            checked = await self._ask(name, config, changes)
-            if changes:
-                await asyncio.wrap_future(self._services.offsets.put(name, changes))
-        return checked
+        return self.forgotten(name, config, await self._ask(name, config, changes))
+
+    def forgotten(self, name: str, config: Raw, checked: bool = True) -> AgreedChange:
+        """The reset of all offsets of a connector that has agreed to it before."""
+        if not self._is_sink(config):
+            return AgreedChange(checked, lambda: self._services.offsets.reset(name))
+        home, group = self._home(config)
+        return AgreedChange(checked, lambda: home.delete_group(group), lambda error: _sink_error(name, "reset", error))
 
     async def put_back(self, name: str, config: Raw, before: Sequence[OffsetEntry]) -> None:
         """Undo a change without asking the connector: what was not there before goes, the rest is as it was."""
         if self._is_sink(config):
             old = rules.sink_changes(name, before)
             changes = {**dict.fromkeys(await self._positions(config)), **old}
-            await self._change(name, config, "alter", lambda home, group: home.alter_positions(group, changes))
+            await self._positions_change(name, config, changes).write()
         else:
             gone = [(partition, None) for partition, _ in self._services.offsets.all(name)]
             await asyncio.wrap_future(self._services.offsets.put(name, [*gone, *rules.source_changes(before)]))
+
+    def _positions_change(
+        self, name: str, config: Raw, positions: Mapping[TopicPartition, int | None], checked: bool = False
+    ) -> AgreedChange:
+        home, group = self._home(config)
+        return AgreedChange(
+            checked, lambda: home.alter_positions(group, positions), lambda error: _sink_error(name, "alter", error)
+        )
 
     async def _positions(self, config: Raw) -> Mapping[TopicPartition, int]:
         home, group = self._home(config)
@@ -80,26 +128,6 @@ class OffsetChanges:
         except (TopicError, StorageError) as error:
             raise RequestError(
                 f"Failed to list offsets prior to resetting offsets for sink connector {name}: {error}"
-            ) from error
-
-    async def _change(
-        self, name: str, config: Raw, verb: str, change: Callable[[TopicHome, str], Future[None]]
-    ) -> None:
-        """Change the group of a sink, with Kafka Connect's texts where that fails. ``verb``: alter or reset."""
-        try:
-            await asyncio.wrap_future(change(*self._home(config)))
-        except GroupInUse as error:
-            raise RequestError(
-                f"Failed to {verb} consumer group offsets for connector {name} either because its tasks haven't "
-                "stopped completely yet or the connector was resumed before the request to "
-                f"{verb} its offsets could be successfully completed. If the connector is in a stopped state, this "
-                "operation can be safely retried. If it doesn't eventually succeed, the Connect cluster may need to be "
-                "restarted to get rid of the zombie sink tasks."
-            ) from error
-        except (TopicError, StorageError) as error:
-            sink = "sink " if verb == "reset" else ""
-            raise RequestError(
-                f"Failed to {verb} consumer group offsets for {sink}connector {name}: {error}"
             ) from error
 
     def _home(self, config: Raw) -> tuple[TopicHome, str]:
@@ -129,3 +157,19 @@ class OffsetChanges:
 
     def _is_sink(self, config: Raw) -> bool:
         return self._services.connector_type(config) == "sink"
+
+
+def _sink_error(name: str, verb: str, error: Exception) -> Exception:
+    """Kafka Connect's texts for a group of a sink that could not be changed. ``verb``: alter or reset."""
+    if isinstance(error, GroupInUse):
+        return RequestError(
+            f"Failed to {verb} consumer group offsets for connector {name} either because its tasks haven't "
+            "stopped completely yet or the connector was resumed before the request to "
+            f"{verb} its offsets could be successfully completed. If the connector is in a stopped state, this "
+            "operation can be safely retried. If it doesn't eventually succeed, the Connect cluster may need to be "
+            "restarted to get rid of the zombie sink tasks."
+        )
+    if isinstance(error, TopicError | StorageError):
+        sink = "sink " if verb == "reset" else ""
+        return RequestError(f"Failed to {verb} consumer group offsets for {sink}connector {name}: {error}")
+    return error

@@ -15,6 +15,7 @@ from .lifecycle_records import CLEANUP, LIFECYCLE, Cleanup, Lifecycle, read_clea
 from .log import LogRecord
 from .pipeline_records import PIPELINE, Declaration, read_declaration
 from .states import TargetState
+from .unfinished_records import UNFINISHED, Unfinished, read_unfinished
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ class ConfigReader:
         self._lifecycles: dict[str, Lifecycle] = {}
         self._cleanups: dict[str, Cleanup] = {}
         self._declarations: dict[str, Declaration] = {}
+        self._unfinished: dict[str, Unfinished] = {}
         self._position = 0
         self.restarts: dict[str, Restart] = {}
         self.removals: dict[str, int] = {}
@@ -76,6 +78,7 @@ class ConfigReader:
             (LIFECYCLE, self._lifecycle),
             (CLEANUP, self._cleanup),
             (PIPELINE, self._declaration),
+            (UNFINISHED, self._unfinished_change),
         ]
 
     def snapshot(self) -> ConfigSnapshot:
@@ -86,6 +89,7 @@ class ConfigReader:
             dict(self._lifecycles),
             dict(self._cleanups),
             dict(self._declarations),
+            dict(self._unfinished),
         )
 
     def apply(self, position: int, record: LogRecord) -> Notice | None:
@@ -210,4 +214,11 @@ class ConfigReader:
             self._declarations.pop(name, None)
         else:
             self._declarations[name] = read_declaration(value)
+        return None
+
+    def _unfinished_change(self, name: str, value: Any) -> Notice | None:
+        if value is None:
+            self._unfinished.pop(name, None)
+        else:
+            self._unfinished[name] = read_unfinished(name, value)
         return None

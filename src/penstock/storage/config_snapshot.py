@@ -9,6 +9,7 @@ from .config_records import Config, SessionKey
 from .lifecycle_records import Cleanup, Lifecycle
 from .pipeline_records import Declaration
 from .states import TargetState
+from .unfinished_records import Unfinished
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class ConfigSnapshot:
     """The connectors with their configs, tasks and target states. Never changes; ask the store for a newer one.
 
     ``position`` is the one after the last record read. ``cleanups`` are deletion hooks that still have to succeed.
-    ``declarations`` tell of connectors that a pipeline file made.
+    ``declarations`` tell of connectors that a pipeline file made, ``unfinished`` of changes in progress.
     """
 
     entries: Mapping[str, ConnectorEntry]
@@ -47,6 +48,7 @@ class ConfigSnapshot:
     lifecycles: Mapping[str, Lifecycle] = field(default_factory=dict)
     cleanups: Mapping[str, Cleanup] = field(default_factory=dict)
     declarations: Mapping[str, Declaration] = field(default_factory=dict)
+    unfinished: Mapping[str, Unfinished] = field(default_factory=dict)
 
     def connectors(self) -> Sequence[str]:
         """The names of all connectors."""

@@ -15,6 +15,7 @@ from .lifecycle_records import Cleanup, Lifecycle, cleanup_finished_record, clea
 from .log import Log, LogRecord
 from .pipeline_records import Declaration, declaration_record
 from .states import TargetState
+from .unfinished_records import Unfinished, finished_record, unfinished_record
 
 logger = logging.getLogger(__name__)
 
@@ -72,15 +73,19 @@ class ConfigStore:
             return [restart for restart in self._pending if self._reader.restarts.get(restart.connector) is restart]
 
     def put_connector(self, name: str, config: Config, target_state: TargetState | None = None) -> Future[None]:
-        """Create or replace a connector, with its target state when one is given."""
+        """Create or replace a connector, with its target state when one is given. That finishes a change of it."""
         state = [] if target_state is None else [records.target_state_record(name, target_state)]
-        return self._append([*state, records.connector_record(name, config)])
+        return self._append([*state, records.connector_record(name, config), *self._finished(name)])
 
     def remove_connector(self, name: str, cleanup: Cleanup | None = None) -> Future[None]:
-        """Delete a connector, its tasks, target state and lifecycle; what its deletion hook has to do is kept."""
+        """Delete a connector, its tasks, target state and lifecycle; what its deletion hook has to do is kept.
+
+        That finishes a change of it.
+        """
         gone = [records.connector_record(name, None), records.target_state_record(name, None)]
         declared = [declaration_record(name, None)] if name in self.snapshot().declarations else []
-        removed = self._append([*gone, *_lifecycle_records(name, None, cleanup), *declared])
+        left = [*_lifecycle_records(name, None, cleanup), *declared]
+        removed = self._append([*gone, *left, *self._finished(name)])
         self._leaving[name] = removed
         return removed
 
@@ -131,10 +136,20 @@ class ConfigStore:
         """Pause, resume or stop. To stop a connector with its tasks use :meth:`stop_connector`."""
         return self._append([records.target_state_record(name, state)])
 
-    def stop_connector(self, name: str) -> Future[None]:
-        """Zero tasks and the target state STOPPED."""
+    def stop_connector(self, name: str, change: Unfinished | None = None) -> Future[None]:
+        """Zero tasks and the target state STOPPED, as a step of a change when one is given."""
+        noted = [] if change is None else [unfinished_record(change)]
         stopped = records.target_state_record(name, TargetState.STOPPED)
-        return self._append([records.commit_record(name, 0), stopped])
+        return self._append([*noted, records.commit_record(name, 0), stopped])
+
+    def put_unfinished(self, change: Unfinished) -> Future[None]:
+        """Note how far a change has come that takes several writes."""
+        return self._append([unfinished_record(change)])
+
+    def finish_change(self, name: str, target_state: TargetState | None = None) -> Future[None]:
+        """Nothing is left to do or to take back of a change; a target state that it had altered is put back."""
+        state = [] if target_state is None else [records.target_state_record(name, target_state)]
+        return self._append([*state, finished_record(name)])
 
     def put_lifecycle(self, name: str, lifecycle: Lifecycle | None, cleanup: Cleanup | None = None) -> Future[None]:
         """Note how far a connector's hooks have come, and a clean-up that follows from it."""
@@ -167,6 +182,10 @@ class ConfigStore:
     def put_logger_level(self, namespace: str, level: str) -> Future[None]:
         """Set a log level on every worker."""
         return self._append([records.logger_record(namespace, level)])
+
+    def _finished(self, name: str) -> list[LogRecord]:
+        """The last of all records: where they are appended one by one, a crash leaves the note for the next start."""
+        return [finished_record(name)] if name in self.snapshot().unfinished else []
 
     def _append(self, batch: Sequence[LogRecord]) -> Future[None]:
         return self._log.append(batch)

@@ -45,6 +45,39 @@ class _Change:
     result: Any = None
     error: BaseException | None = None
 
+    def settle(self) -> None:
+        """Tell of what became of it. Runs on the writer thread, after the commit."""
+        if self.error is not None:
+            self.future.set_exception(self.error)
+            return
+        if self.after is not None:
+            try:
+                self.after(self.result)
+            except Exception:
+                logger.exception("A change was saved, but telling of it failed")
+        self.future.set_result(self.result)
+
+
+class _Bundle(_Change):
+    """Several writes that are made all together or not at all."""
+
+    def __init__(self, parts: list[_Change]) -> None:
+        super().__init__(self._run_parts, None)
+        self._parts = parts
+        for part in parts:
+            part.future.set_running_or_notify_cancel()
+
+    def settle(self) -> None:
+        reach("together-settled")
+        for part in self._parts:
+            part.error = self.error
+            part.settle()
+
+    def _run_parts(self, connection: sqlite3.Connection) -> None:
+        for part in self._parts:
+            part.result = part.run(connection)
+            reach("together-within")
+
 
 class Database:
     """The file, its lock, its writer thread and its readers. Only one worker at a time may hold a folder.
@@ -65,6 +98,7 @@ class Database:
             self._lock.release()
             raise
         self._queue: deque[_Change] = deque()
+        self._bundling = threading.local()
         self._wake = threading.Condition()
         self._closed = False
         self._readers: list[sqlite3.Connection] = []
@@ -83,13 +117,37 @@ class Database:
         Neither may block.
         """
         change = _Change(run, after)
-        with self._wake:
-            if self._closed:
-                change.future.set_exception(DatabaseClosed(self.path))
-                return change.future
-            self._queue.append(change)
-            self._wake.notify()
+        bundled: list[_Change] | None = getattr(self._bundling, "parts", None)
+        if bundled is None:
+            self._enqueue(change)
+        else:
+            bundled.append(change)
         return change.future
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What the calling thread writes within the block is one change: all of it is made, or none.
+
+        It is queued at the end of the block, so nobody may wait for its futures before. When one of the writes
+        fails, all futures end with its error; when the block raises, nothing is queued at all.
+        """
+        parts: list[_Change] = []
+        self._bundling.parts = parts
+        try:
+            yield
+        finally:
+            self._bundling.parts = None
+        if parts:
+            self._enqueue(_Bundle(parts))
+
+    def _enqueue(self, change: _Change) -> None:
+        with self._wake:
+            if not self._closed:
+                self._queue.append(change)
+                self._wake.notify()
+                return
+        change.error = DatabaseClosed(self.path)
+        change.settle()
 
     def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
         """Call ``run`` with a read-only connection, on the calling thread."""
@@ -183,7 +241,8 @@ class Database:
                 return
             wanted = [change for change in group if change.future.set_running_or_notify_cancel()]
             self._commit_apart_if_together_fails(wanted)
-            self._tell(wanted)
+            for change in wanted:
+                change.settle()
 
     def _commit_apart_if_together_fails(self, group: list[_Change]) -> None:
         failure = self._commit(group)
@@ -230,16 +289,3 @@ class Database:
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
-
-    @staticmethod
-    def _tell(group: list[_Change]) -> None:
-        for change in group:
-            if change.error is not None:
-                change.future.set_exception(change.error)
-                continue
-            if change.after is not None:
-                try:
-                    change.after(change.result)
-                except Exception:
-                    logger.exception("A change was saved, but telling of it failed")
-            change.future.set_result(change.result)
