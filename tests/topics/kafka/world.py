@@ -87,7 +87,7 @@ class KafkaWorld:
         stager.write(TopicPartition(topic, partition), table(rows))
         stager.finish()
 
-    def read(self, home: KafkaHome, start: Mapping[TopicPartition, int | None], seconds: float = 20) -> list[Any]:
+    def read(self, home: KafkaHome, start: Mapping[TopicPartition, int | None], seconds: float = 120.0) -> list[Any]:
         """All records from some positions on, as (offset, value), until there is nothing new."""
         found: list[Any] = []
         positions = dict(start)

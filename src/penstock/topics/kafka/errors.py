@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError, KafkaException
 
+from penstock.api.errors import PluginError, RetriableError
+
+from ..interface import TopicPartition
+
+
+class ReadFailed(PluginError):
+    """Kafka does not let us read, and will not the next time either."""
+
+    exception = "org.apache.kafka.common.KafkaException"
+
 
 def cause_of(error: BaseException) -> KafkaError | None:
     """What the client says, if it was the client."""
@@ -48,3 +58,13 @@ _PASSING = frozenset(
         KafkaError.UNKNOWN_TOPIC_OR_PART,
     ]
 )
+
+
+def read_failure(error: KafkaError, at: TopicPartition | None) -> Exception:
+    """What an error of a consumer means for a task."""
+    where = "" if at is None else f" of {at.topic}-{at.partition}"
+    if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+        return ReadFailed(f"Not allowed to read the records{where}: {error.str()}")
+    if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+        return RetriableError(f"The records{where} that were asked for are not kept any more")
+    return RetriableError(f"Kafka could not be read{where}: {error.str()}")

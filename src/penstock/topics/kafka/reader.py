@@ -1,200 +1,45 @@
-"""Executor side: reads bounded ranges of Kafka topics with consumers that this process keeps."""
+"""Executor side: reads bounded ranges of Kafka topics with clients that this process keeps."""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message
-from confluent_kafka import TopicPartition as Place
 
-from penstock.api.errors import PluginError, RetriableError
-
-from ..interface import RAW_SCHEMA, Range, RangeReader, TopicPartition
+from ..interface import Range, RangeReader, TopicPartition
 from .clients import Settings
-from .complaints import Complaints
+from .errors import ReadFailed, read_failure
+from .message_cursor import MessageCursor
+from .wire.connection import Unsupported
+from .wire.cursor import WireCursor
+from .wire.decoding import Corrupt, OldFormat
+from .wire.errors import Answered
+from .wire.options import CONSUMER, options_for
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MOST_CONSUMERS = 4
-"""Consumers for one client configuration that a process keeps; they take turns when there are more partitions."""
+"""Clients of one configuration that a process keeps; they take turns when there are more partitions."""
 
-AT_ONCE = 10_000
-STALL_SECONDS = 30.0
-"""A read that gets nothing for so long is given up and tried again."""
-
-_HEADERS = RAW_SCHEMA.field("headers").type
-
-
-class ReadFailed(PluginError):
-    """Kafka does not let us read, and will not the next time either."""
-
-    exception = "org.apache.kafka.common.KafkaException"
-
-
-class Cursor:
-    """A consumer that follows some partitions; what it was given beyond a range waits for the next one."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.used = 0.0
-        try:
-            self._complaints = Complaints("consumer")
-            self._consumer = Consumer({**dict(settings), "error_cb": self._complaints})
-        except KafkaException as error:
-            raise PluginError(f"Invalid settings of the consumer: {error.args[0].str()}") from error
-        self._positions: dict[TopicPartition, int] = {}
-        self._waiting: dict[TopicPartition, list[Message]] = {}
-        self._ends: dict[TopicPartition, int] = {}
-
-    def follows(self, ranges: Sequence[Range]) -> int:
-        """How many of these ranges begin where it stands."""
-        return sum(self._positions.get(_at(rows)) == rows.start for rows in ranges)
-
-    def follow(self, ranges: Sequence[Range]) -> None:
-        """Read these partitions, each from the start of its first range, and no others."""
-        wanted: dict[TopicPartition, int] = {}
-        for rows in ranges:
-            wanted.setdefault(_at(rows), rows.start)
-        gone = [at for at in self._positions if self._positions[at] != wanted.get(at)]
-        new = [at for at, start in wanted.items() if self._positions.get(at) != start]
-        if len(gone) == len(self._positions):
-            self._consumer.assign([Place(at.topic, at.partition, wanted[at]) for at in new])
-        else:
-            if gone:
-                self._consumer.incremental_unassign([Place(*at) for at in gone])
-            if new:
-                self._consumer.incremental_assign([Place(at.topic, at.partition, wanted[at]) for at in new])
-        for at in gone:
-            del self._positions[at]
-        for at in (*gone, *new):
-            self._waiting.pop(at, None)
-            self._ends.pop(at, None)
-        self._positions.update({at: wanted[at] for at in new})
-
-    def read(self, rows: Range) -> list[Message]:
-        """The records of a range, in order."""
-        at = _at(rows)
-        if self._positions.get(at) != rows.start:
-            self.follow([rows])
-        found = self._waiting.setdefault(at, [])
-        patience = time.monotonic() + STALL_SECONDS
-        while not self._is_complete(at, rows.end):
-            if self._take():
-                patience = time.monotonic() + STALL_SECONDS
-            elif time.monotonic() > patience:
-                raise RetriableError(
-                    f"Kafka sent nothing of {at.topic}-{at.partition} behind offset {rows.start} for "
-                    f"{STALL_SECONDS:g} s{self._reason()}"
-                )
-        cut = _count_before(found, rows.end)
-        self._waiting[at] = found[cut:]
-        self._positions[at] = rows.end
-        return found[:cut]
-
-    def rest(self) -> None:
-        """Between works: let go of what has nothing more to give, so that an idle consumer asks for nothing."""
-        idle = [at for at, end in self._ends.items() if not self._waiting.get(at) and end <= self._positions[at]]
-        if idle:
-            self._consumer.incremental_unassign([Place(*at) for at in idle])
-            for at in idle:
-                del self._ends[at], self._positions[at]
-                self._waiting.pop(at, None)
-
-    def close(self) -> None:
-        self._consumer.close()
-
-    def _reason(self) -> str:
-        return f" ({self._complaints.last})" if self._complaints.last else ""
-
-    def _is_complete(self, at: TopicPartition, end: int) -> bool:
-        if self._ends.get(at, 0) >= end:
-            return True
-        found = self._waiting[at]
-        return bool(found) and _offset(found[-1]) >= end - 1
-
-    def _take(self) -> int:
-        """Whatever is there; waits only for the first. (``consume`` alone would wait until it has all it may take.)"""
-        messages = self._consumer.consume(AT_ONCE, 0)
-        if not messages:
-            waited = self._consumer.poll(0.5)
-            if waited is None:
-                return 0
-            messages = [waited, *self._consumer.consume(AT_ONCE, 0)]
-        first = messages[0]
-        if len(self._positions) == 1 and not any(map(_error_of, messages)):
-            at = TopicPartition(str(first.topic()), int(first.partition() or 0))
-            if at in self._waiting:
-                self._waiting[at] += messages
-            return len(messages)
-        for message in messages:
-            self._take_one(message)
-        return len(messages)
-
-    def _take_one(self, message: Message) -> None:
-        error = message.error()
-        if error is not None and message.topic() is None:
-            raise _explained(error, None)
-        at = TopicPartition(str(message.topic()), int(message.partition() or 0))
-        if error is None:
-            if at in self._positions:
-                self._waiting.setdefault(at, []).append(message)
-        elif error.code() == KafkaError._PARTITION_EOF:
-            if at in self._positions:
-                self._ends[at] = _offset(message)
-        else:
-            self._positions.pop(at, None)
-            raise _explained(error, at)
-
-
-_error_of = Message.error
-
-
-def _explained(error: KafkaError, at: TopicPartition | None) -> Exception:
-    where = "" if at is None else f" of {at.topic}-{at.partition}"
-    if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
-        return ReadFailed(f"Not allowed to read the records{where}: {error.str()}")
-    if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-        return RetriableError(f"The records{where} that were asked for are not kept any more")
-    return RetriableError(f"Kafka could not be read{where}: {error.str()}")
-
-
-def _at(rows: Range) -> TopicPartition:
-    return TopicPartition(rows.topic, rows.partition)
-
-
-def _offset(message: Message) -> int:
-    offset = message.offset()
-    assert offset is not None
-    return offset
-
-
-def _count_before(messages: Sequence[Message], end: int) -> int:
-    """How many messages have a smaller offset; they are in order."""
-    if not messages or _offset(messages[-1]) < end:
-        return len(messages)
-    low, high = 0, len(messages)
-    while low < high:
-        middle = (low + high) // 2
-        if _offset(messages[middle]) < end:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
+Cursor = WireCursor | MessageCursor
 
 _cursors: dict[Settings, list[Cursor]] = {}
+_left_to_librdkafka: set[Settings] = set()
 
 
 def _cursor_for(settings: Settings, ranges: Sequence[Range]) -> Cursor:
-    """The consumer that stands where these ranges begin; else the one that was idle for longest, or a new one."""
+    """The client that stands where these ranges begin; else the one that was idle for longest, or a new one."""
     kept = _cursors.setdefault(settings, [])
     best = max(kept, key=lambda cursor: cursor.follows(ranges), default=None)
     if best is None or not best.follows(ranges):
         if len(kept) < MOST_CONSUMERS:
-            best = Cursor(settings)
+            best = _new_cursor(settings)
             kept.append(best)
         else:
             best = min(kept, key=lambda cursor: cursor.used)
@@ -202,52 +47,51 @@ def _cursor_for(settings: Settings, ranges: Sequence[Range]) -> Cursor:
     return best
 
 
+def _new_cursor(settings: Settings) -> Cursor:
+    options = None if settings in _left_to_librdkafka else options_for(settings, CONSUMER)
+    return MessageCursor(settings) if options is None else WireCursor(settings, options)
+
+
 @dataclass(frozen=True)
 class KafkaReader(RangeReader):
-    """Reads with this process's consumers."""
+    """Reads with this process's clients."""
 
     settings: Settings
 
     def prepare(self, ranges: Sequence[Range]) -> None:
         if ranges:
-            _cursor_for(self.settings, ranges).follow(ranges)
+            self._tried(ranges, lambda cursor: cursor.follow(ranges))
 
     def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
-        cursor = _cursor_for(self.settings, [rows])
+        return self._tried([rows], lambda cursor: _read(cursor, rows))
+
+    def _tried(self, ranges: Sequence[Range], call: Callable[[Cursor], T]) -> T:
+        """A client is used no more after a failure. What our own cannot read is left to librdkafka's for good."""
+        cursor = _cursor_for(self.settings, ranges)
         try:
-            messages = cursor.read(rows)
+            return call(cursor)
+        except (OldFormat, Unsupported) as reason:
+            self._forget(cursor)
+            logger.debug("librdkafka's client is used: %s", reason)
+            _left_to_librdkafka.add(self.settings)
+            return self._tried(ranges, call)
+        except Corrupt as error:
+            self._forget(cursor)
+            at = ranges[0]
+            raise ReadFailed(f"The records of {at.topic}-{at.partition} cannot be read. {error}") from error
+        except Answered as error:
+            self._forget(cursor)
+            raise read_failure(error.error, TopicPartition(ranges[0].topic, ranges[0].partition)) from error
         except Exception:
-            _cursors[self.settings].remove(cursor)
-            cursor.close()
+            self._forget(cursor)
             raise
-        cursor.rest()
-        return chunks(messages)
+
+    def _forget(self, cursor: Cursor) -> None:
+        _cursors[self.settings].remove(cursor)
+        cursor.close()
 
 
-def chunks(messages: Sequence[Message]) -> list[tuple[int, pa.Table]]:
-    """Records as tables whose offsets have no gaps."""
-    if not messages:
-        return []
-    table = _table(messages)
-    first, last = _offset(messages[0]), _offset(messages[-1])
-    if last - first == len(messages) - 1:
-        return [(first, table)]
-    offsets = np.fromiter(map(_offset, messages), np.int64, len(messages))
-    edges = [0, *(np.flatnonzero(np.diff(offsets) != 1) + 1).tolist(), len(messages)]
-    return [(int(offsets[start]), table.slice(start, end - start)) for start, end in pairwise(edges)]
-
-
-def _table(messages: Sequence[Message]) -> pa.Table:
-    headers: list[Any] = [message.headers() for message in messages]
-    if any(headers):
-        cells = [[{"key": k, "value": v} for k, v in found] if found else None for found in headers]
-        header_column = pa.array(cells, _HEADERS)
-    else:
-        header_column = pa.nulls(len(messages), _HEADERS)
-    columns = [
-        pa.array([message.key() for message in messages], pa.binary()),
-        pa.array([message.value() for message in messages], pa.binary()),
-        header_column,
-        pa.array([message.timestamp()[1] for message in messages], pa.int64()),
-    ]
-    return pa.Table.from_arrays(columns, schema=RAW_SCHEMA)
+def _read(cursor: Cursor, rows: Range) -> list[tuple[int, pa.Table]]:
+    found = cursor.read(rows)
+    cursor.rest()
+    return found
