@@ -16,13 +16,14 @@ import psutil
 import pytest
 
 from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
 
 from .pipeline import Pipeline, bytes_before
 from .remains import committed, processes_of, segment_files, topic_folders, topic_values
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
-END_SECONDS = 10.0
+END_SECONDS = 120.0
 """In which everything that a killed worker had started must be gone."""
 
 COMMIT_POINTS = [
@@ -123,14 +124,43 @@ def test_lost_python_workers_a_lost_jvm_and_a_lost_daemon_only_delay(pipeline: P
     for child in python_daemon(worker.pid).children():
         child.kill()
     pipeline.wait_until_more_is_out()
-    for java in processes_of(worker.pid, "org.apache.spark.deploy.SparkSubmit"):
-        java.kill()
-    wait_until(lambda: "starting Spark again" in worker.output.read_text(), "the loss of the JVM is seen")
+    kill_jvm(worker)
     pipeline.wait_until_more_is_out()
     python_daemon(worker.pid).kill()
     pipeline.wait_until_more_is_out()
     pipeline.wait_sane()
     assert_no_line_is_wrong(pipeline)
+
+
+def test_a_lost_jvm_is_seen_although_the_processes_it_began_live_on(pipeline: Pipeline) -> None:
+    worker = pipeline.worker
+    worker.restart()
+    pipeline.wait_until_more_is_out()
+    daemon = python_daemon(worker.pid)
+    lanes = daemon.children()
+    daemon.suspend()
+    kill_jvm(worker)
+    wait_until(lambda: not any(is_alive(lane) for lane in lanes), "its lanes end")
+    daemon.kill()
+    pipeline.wait_until_more_is_out()
+    pipeline.wait_sane()
+    assert_no_line_is_wrong(pipeline)
+
+
+def kill_jvm(worker: PenstockProcess) -> None:
+    """Kill Spark's JVM and wait until the worker has seen it."""
+    known = spark_losses(worker)
+    for java in processes_of(worker.pid, "org.apache.spark.deploy.SparkSubmit"):
+        java.kill()
+    wait_until(lambda: spark_losses(worker) > known, "the loss of the JVM is seen")
+
+
+def spark_losses(worker: PenstockProcess) -> int:
+    return worker.output.read_text().count("starting Spark again")
+
+
+def is_alive(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
 def python_daemon(worker: int) -> psutil.Process:
@@ -180,7 +210,7 @@ def killed_during_recovery(pipeline: Pipeline, point: str, leave: Callable[[Path
     worker.kill()
     leave(worker.data_dir)
     worker.start(wait=False, PENSTOCK_FAULT=point)
-    wait_until(lambda: not worker.running, f"the worker dies at {point}", 30)
+    wait_until(lambda: not worker.running, f"the worker dies at {point}")
     assert worker.exit_code == -signal.SIGKILL
     assert_nothing_lost_or_twice(pipeline)
 

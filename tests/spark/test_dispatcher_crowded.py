@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -46,26 +45,25 @@ def submit(dispatcher: Dispatcher, task_key: str, works: Sequence[Runnable]) -> 
 def test_works_that_hang_in_every_lane_make_room_for_quick_ones(dispatcher: Dispatcher, tmp_path: Path) -> None:
     hanging = [submit(dispatcher, f"hangs-{n}", [Sleep(str(tmp_path), FOR_EVER)]) for n in range(SLOTS + 2)]
     quick = [submit(dispatcher, f"quick-{n}", [Count(n)]) for n in range(5)]
-    assert [future.result(60)[0].read for future in quick] == list(range(5))
+    assert [future.result(120)[0].read for future in quick] == list(range(5))
     sent_back = [future.result()[0].failure for future in hanging if future.done()]
     assert sent_back
     assert all(failure is not None and failure.retriable for failure in sent_back)
 
-    began = time.monotonic()
-    assert submit(dispatcher, "next", [Count(7)]).result(60)[0].read == 7
-    assert time.monotonic() - began < 2, "room was made once and stays"
+    assert submit(dispatcher, "next", [Count(7)]).result(120)[0].read == 7
+    assert sum(future.done() for future in hanging) == len(sent_back), "room was made once and stays"
 
 
 def test_works_that_hang_do_not_keep_other_long_works_from_the_cores(dispatcher: Dispatcher, tmp_path: Path) -> None:
     for number in range(2):
         submit(dispatcher, f"hangs-{number}", [Sleep(str(tmp_path), FOR_EVER)])
     for _ in range(3):
-        assert submit(dispatcher, "long", [Sleep(str(tmp_path), 0.3)]).result(60)[0].read == 1
+        assert submit(dispatcher, "long", [Sleep(str(tmp_path), 0.3)]).result(120)[0].read == 1
 
 
 def test_long_works_get_their_turn_although_quick_ones_never_end(dispatcher: Dispatcher, tmp_path: Path) -> None:
-    submit(dispatcher, "long", [Sleep(str(tmp_path), 0.5)]).result(60)
-    submit(dispatcher, "long", [Sleep(str(tmp_path), 0.5)]).result(60)
+    submit(dispatcher, "long", [Sleep(str(tmp_path), 0.5)]).result(120)
+    submit(dispatcher, "long", [Sleep(str(tmp_path), 0.5)]).result(120)
     enough = threading.Event()
 
     def keep_busy(task_key: str) -> None:

@@ -63,11 +63,11 @@ def test_a_lost_executor_is_a_retriable_failure_and_another_takes_over(dispatche
     receipts = submit(dispatcher, [Sleep(str(tmp_path), 600)])
     (begun,) = wait_until(lambda: list(tmp_path.iterdir()), "the work begins", seconds=60)
     _executor_of(int(begun.name.removeprefix("begun-"))).kill()
-    (receipt,) = receipts.result(timeout=60)
+    (receipt,) = receipts.result(timeout=120)
     assert receipt.failure is not None
     assert receipt.failure.retriable
     assert receipt.failure.trace.startswith("The Spark task that ran this split was lost: ")
-    (after,) = submit(dispatcher, [Count(3)]).result(timeout=60)
+    (after,) = submit(dispatcher, [Count(3)]).result(timeout=120)
     assert after.read == 3
 
 

@@ -66,34 +66,34 @@ def test_a_pin_stays_in_its_process_whoever_else_comes(dispatcher: Dispatcher) -
     seen: dict[int, list[int]] = {}
     pids: dict[int, set[int]] = {}
     for n, future in enumerate(together):
-        [receipt] = future.result(60)
+        [receipt] = future.result(120)
         assert receipt.state is not None
         seen.setdefault(n % 3, []).append(receipt.read)
         pids.setdefault(n % 3, set()).add(receipt.state["pid"])
     assert all(counts == list(range(1, 11)) for counts in seen.values())
     assert all(len(found) == 1 for found in pids.values())
-    assert all(len(future.result(60)) == 5 for future in others)
+    assert all(len(future.result(120)) == 5 for future in others)
     assert dispatcher.holds("pin-0")
     assert not dispatcher.holds("nobody")
 
 
 def test_a_lost_process_is_forgotten_and_the_next_one_takes_over(dispatcher: Dispatcher) -> None:
-    [first] = submit(dispatcher, "task", [Remember("mortal")]).result(60)
+    [first] = submit(dispatcher, "task", [Remember("mortal")]).result(120)
     assert first.state is not None
     os.kill(first.state["pid"], signal.SIGKILL)
-    again = submit(dispatcher, "task", [Remember("mortal")]).result(60)
+    again = submit(dispatcher, "task", [Remember("mortal")]).result(120)
     if again[0].failure is not None:
         assert again[0].failure.retriable
-        again = submit(dispatcher, "task", [Remember("mortal")]).result(60)
+        again = submit(dispatcher, "task", [Remember("mortal")]).result(120)
     assert again[0].read == 1
     assert again[0].state is not None
     assert again[0].state["pid"] != first.state["pid"]
 
 
 def test_a_lane_that_ends_lets_go_of_what_it_kept(dispatcher: Dispatcher) -> None:
-    submit(dispatcher, "task", [Remember("ending")]).result(60)
+    submit(dispatcher, "task", [Remember("ending")]).result(120)
     wait_until(lambda: not dispatcher.holds("ending"), "the idle lane has ended")
-    [receipt] = submit(dispatcher, "task", [Remember("ending")]).result(60)
+    [receipt] = submit(dispatcher, "task", [Remember("ending")]).result(120)
     assert receipt.read == 1, "nothing is left of what an earlier lane kept, though its process may be the same"
 
 

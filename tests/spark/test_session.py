@@ -31,7 +31,7 @@ def children() -> set[int]:
 def run(dispatcher: Dispatcher, work: Runnable) -> Receipt:
     receipts: Future[Receipt] = Future()
     dispatcher.submit("task", [work], lambda answer: receipts.set_result(answer[0]))
-    return receipts.result(timeout=60)
+    return receipts.result(timeout=120)
 
 
 def test_the_worker_s_spark_keys_win_and_the_rest_suits_small_batches(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_the_worker_s_spark_keys_win_and_the_rest_suits_small_batches(tmp_path: 
 
 def test_spark_can_be_started_again_in_the_same_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
-        engine = start_spark_in_background({}, tmp_path).result(timeout=60)
+        engine = start_spark_in_background({}, tmp_path).result(timeout=120)
         assert engine.context.parallelize([1, 2], 2).sum() == 3
         engine.stop()
     assert "WARN" not in "".join(capfd.readouterr())

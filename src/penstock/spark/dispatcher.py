@@ -132,10 +132,23 @@ class Dispatcher:
             self._engine, self._office = engine, office
             self._open_lane()
             self._manage.notify()
+        threading.Thread(target=self._watch, args=(engine,), name="spark-watch", daemon=True).start()
+
+    def _watch(self, engine: SparkEngine) -> None:
+        """Lanes can outlive the JVM for a while, and works run in them: nobody else might see that it is gone."""
+        engine.wait_until_dead()
+        with self._lock:
+            if self._engine is engine and not self._stopped:
+                self._lose_spark(engine)
 
     def _lose_spark(self, engine: SparkEngine) -> None:
-        """The JVM is gone: what waits fails, what comes waits for the next one, if there will be one."""
+        """The JVM is gone, its lanes go: what waits fails, what comes waits for the next one, if there will be one."""
         self._engine = None
+        for seat in list(self._seats.values()):
+            seat.lane.let_go()
+            if seat.entry is None:
+                self._leave(seat)
+                seat.wake.release()
         text = "Spark's JVM ended unexpectedly; its last words are in the worker's Spark log"
         failure = Failure(text, retriable=self._restart is not None)
         if self._restart is None:
@@ -296,7 +309,10 @@ class Dispatcher:
     def _serve(self, lane: Lane) -> None:
         """The life of a connected lane, on its own thread."""
         with self._lock:
-            seat = self._seats[lane]
+            seat = self._seats.get(lane)
+            if seat is None:
+                lane.let_go()
+                return
             seat.opening = False
         while entry := self._wait_for_entry(seat):
             if not self._run_entry(seat, entry):
@@ -370,7 +386,10 @@ class Dispatcher:
             logger.exception("The receiver of %s's receipts failed", ticket.task_key)
 
     def _lane_ended(self, lane: Lane, error: BaseException | None) -> None:
-        """A lane's job is over. When it never was ready and no other lane lives, what waits fails."""
+        """A lane's job is over. When it never was ready and no other lane lives, what waits fails.
+
+        A lane that still runs a work by then is one that Spark has lost sight of: it is not used any more.
+        """
         with self._lock:
             seat = self._seats.get(lane)
             if seat is None or self._stopped:
@@ -379,10 +398,11 @@ class Dispatcher:
                 if seat in self._idle:
                     self._leave(seat)
                     seat.wake.release()
+                else:
+                    lane.let_go()
                 return
             self._leave(seat)
-            if self._engine and not self._engine.is_alive():
-                self._lose_spark(self._engine)
+            if self._engine is None or not self._engine.is_alive():
                 return
             if all(other.opening for other in self._seats.values()):
                 self._fail_waiting(Failure(f"Spark could not start a task: {explain(error)}", retriable=True))

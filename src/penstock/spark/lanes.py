@@ -78,14 +78,18 @@ class Lane:
             logger.debug("%s was already gone", self.name)
 
     def kill(self) -> None:
-        """End the lane's process now, whatever it is doing."""
-        for channel in (self._leash, self._channel):
-            if channel is not None:
-                channel.close()
+        """End the lane's process now, whatever it is doing, and its Spark job."""
+        self.let_go()
         try:
             self._engine.context.cancelJobGroup(self.name)
         except Exception as error:
             logger.debug("%s could not be cancelled: %s", self.name, error)
+
+    def let_go(self) -> None:
+        """Close the connections: the lane's process ends by itself, wherever it is."""
+        for channel in (self._leash, self._channel):
+            if channel is not None:
+                channel.close()
 
     def _why_lost(self) -> str:
         try:

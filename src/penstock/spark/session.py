@@ -83,6 +83,10 @@ class SparkEngine:
         """Whether the JVM still runs."""
         return self._process.poll() is None
 
+    def wait_until_dead(self) -> None:
+        """Blocks for as long as the JVM runs."""
+        self._process.wait()
+
     def count_slots(self) -> None:
         """Look at the executors there are now; on a cluster they come and go."""
         self.slots = int(self.context.defaultParallelism)
