@@ -66,7 +66,7 @@ def ops(worker: PenstockProcess, topic: str) -> list[tuple[str, Any]]:
     return [(value["op"] if value else "-", key["id"] if key else None) for key, value in records(worker, topic)]
 
 
-def wait_ops(worker: PenstockProcess, topic: str, wanted: list[tuple[str, Any]], seconds: float = 90.0) -> None:
+def wait_ops(worker: PenstockProcess, topic: str, wanted: list[tuple[str, Any]], seconds: float = 120.0) -> None:
     wait_until(lambda: len(ops(worker, topic)) >= len(wanted), f"{topic} has {len(wanted)} records", seconds)
     assert ops(worker, topic) == wanted
 
@@ -130,7 +130,7 @@ def test_deleting_while_the_database_is_down_cleans_up_later(
     finally:
         database.start()
     assert slots(database) == ["penstock_orphan"]
-    wait_until(lambda: slots(database) == [], "the slot is dropped once the database is back", 90.0)
+    wait_until(lambda: slots(database) == [], "the slot is dropped once the database is back")
 
 
 def _cleanup_tried(worker: PenstockProcess, name: str) -> bool:
@@ -244,7 +244,7 @@ def test_every_type_arrives_as_it_was_through_snapshot_and_stream(
     worker.create("types", source(database, **names, **TYPED) | {k: "true" for k in PLAIN if "schemas" in k})
     sink = {"connector.class": "PostgresSink", "topics": "types.public.types", "table.name.format": "copy.${table}"}
     worker.create("types-out", database.config(**sink, **TYPED))
-    wait_until(lambda: database.run("SELECT count(*) FROM copy.types") == [(1,)], "the snapshot is there", 90.0)
+    wait_until(lambda: database.run("SELECT count(*) FROM copy.types") == [(1,)], "the snapshot is there")
     database.run(f"INSERT INTO types VALUES (2, {values})", "INSERT INTO types (id) VALUES (3)")
     wait_until(lambda: database.run("SELECT count(*) FROM copy.types") == [(3,)], "the changes are there")
     shown = ", ".join(f"{name}::text" for name in ALL_TYPES)
@@ -268,6 +268,23 @@ def test_every_type_arrives_as_it_was_through_snapshot_and_stream(
     wait_until(lambda: slots(database) == [], "the slot is gone")
 
 
+def test_tables_that_somebody_drops_are_made_again(database: PostgresServer, shared_worker: PenstockProcess) -> None:
+    worker = shared_worker
+    database.run("CREATE TABLE lost (id int PRIMARY KEY)", "INSERT INTO lost VALUES (0)")
+    worker.create("lost", source(database, **{"topic.prefix": "lost", "table.include.list": "public.lost"}))
+    sink = {"connector.class": "PostgresSink", "topics": "lost.public.lost", "table.name.format": "copy.${table}"}
+    worker.create("lost-out", database.config(**sink, **PLAIN))
+
+    def copied() -> list[tuple[Any, ...]]:
+        return database.run("SELECT id FROM copy.lost ORDER BY id")
+
+    wait_until(lambda: copied() == [(0,)], "the first row is there")
+    for number in range(1, 4):
+        database.run("DROP SCHEMA copy CASCADE", "DROP TABLE penstock_offsets", f"INSERT INTO lost VALUES ({number})")
+        wait_until(lambda: copied() == [(number,)], f"row {number} is there")  # noqa: B023
+    worker.wait_state("lost-out", "RUNNING")
+
+
 def test_columns_come_and_go_and_large_values_stay(database: PostgresServer, shared_worker: PenstockProcess) -> None:
     worker = shared_worker
     large = "SELECT string_agg(md5(n::text), '') FROM generate_series(1, 2000) n"
@@ -282,7 +299,7 @@ def test_columns_come_and_go_and_large_values_stay(database: PostgresServer, sha
         rows = database.run(f"SELECT {columns} FROM docs ORDER BY id")
         return database.run(f"SELECT {columns} FROM copy.docs ORDER BY id") == rows
 
-    wait_until(lambda: same("id, body, n"), "the snapshot is there", 90.0)
+    wait_until(lambda: same("id, body, n"), "the snapshot is there")
     database.run("UPDATE docs SET n = 2", f"INSERT INTO docs VALUES (2, ({large}), 5)", "UPDATE docs SET n = n + 1")
     wait_until(lambda: same("id, body, n"), "large values stayed")
     told = [value["after"]["body"] for _, value in records(worker, "docs.public.docs") if value["op"] == "u"]
@@ -311,7 +328,7 @@ def test_a_quiet_table_does_not_hold_back_the_log(database: PostgresServer, shar
         query = f"SELECT confirmed_flush_lsn >= '{written}'::pg_lsn FROM pg_replication_slots"
         return database.run(query) == [(True,)]
 
-    wait_until(moved, "the slot moved on without a change of ours", 90.0)
+    wait_until(moved, "the slot moved on without a change of ours")
     wait_until(lambda: records(worker, "__debezium-heartbeat.quiet"), "there is a heartbeat")
     assert records(worker, "quiet.public.quiet") == []
     delete(worker, "quiet")

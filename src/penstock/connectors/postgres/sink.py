@@ -13,6 +13,7 @@ from penstock.api import (
     ConfigKey,
     Importance,
     Record,
+    RetriableError,
     SinkConnector,
     SinkTask,
     Type,
@@ -171,19 +172,32 @@ class PostgresSinkTask(SinkTask):
 
     @contextlib.contextmanager
     def _session(self) -> Iterator[Session]:
-        """The connection of this process to the database; one that failed is not used again."""
+        """The connection of this process to the database; one that failed is not used again.
+
+        What a kept one knows of tables may not be true any more: then the batch comes again, to a new one.
+        """
         key = (self._database, self._creates, self._evolves, self._offsets.name if self._once else "")
         session = _sessions.pop(key, None)
+        outdated: tuple[type[Exception], ...] = _table_errors()
         if session is None or session.connection.closed:
+            outdated = ()
             session = Session(self._database.connect(), Tables(self._creates, self._evolves), {})
             if self._once:
                 self._offsets.make(session.connection)
         try:
             yield session
+        except outdated as error:
+            session.connection.close()
+            raise RetriableError(f"A table of {self._database} has changed meanwhile: {error}") from error
         except BaseException:
             session.connection.close()
             raise
         _sessions[key] = session
+
+
+def _table_errors() -> tuple[type[Exception], ...]:
+    errors = driver().errors
+    return (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName)
 
 
 def _alike(one: Block, other: Block) -> bool:
