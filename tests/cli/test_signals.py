@@ -37,6 +37,6 @@ def test_a_signal_that_another_thread_gets_is_heard(signals: int, said: str, cod
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=120,
     )
     assert (done.stdout, done.returncode) == (said, code), done.stderr

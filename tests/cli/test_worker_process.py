@@ -67,7 +67,7 @@ def test_a_second_worker_on_the_same_folder_is_refused(worker: PenstockProcess, 
 
 
 def test_ctrl_c_stops_cleanly_within_seconds(worker: PenstockProcess) -> None:
-    wait_until(lambda: "Spark is ready" in worker.tail(), "Spark is up", 90)
+    wait_until(lambda: "Spark is ready" in worker.tail(), "Spark is up")
     assert worker.stop(seconds=15) == 0
     assert "Stopped" in worker.tail()
     assert children_of_session(worker.pid) == []
@@ -102,11 +102,11 @@ def test_run_without_a_file_moves_the_example_records(tmp_path: Path) -> None:
         )
     try:
         example = tmp_path / "penstock-data" / "example"
-        wait_until(lambda: httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200, "healthy", 60)
-        wait_until(lambda: len((example / "orders.jsonl").read_text().splitlines()) >= 3, "orders arrive", 60)
+        wait_until(lambda: httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200, "healthy")
+        wait_until(lambda: len((example / "orders.jsonl").read_text().splitlines()) >= 3, "orders arrive")
         with (example / "notes.txt").open("a") as notes:
             notes.write("hello\n")
-        wait_until(lambda: "hello" in (example / "notes-copy.txt").read_text(), "the note arrives", 30)
+        wait_until(lambda: "hello" in (example / "notes-copy.txt").read_text(), "the note arrives")
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
     finally:

@@ -260,7 +260,7 @@ def test_retry_after_may_be_a_date_and_is_limited(service: WebService) -> None:
     service.script.append(reply(None, 503, Retry_After="Fri, 31 Dec 2999 23:59:59 GMT"))
     began = time.monotonic()
     assert Reader(settings(service, retry_backoff_max_ms="200")).values() == ["a"]
-    assert 0.2 <= time.monotonic() - began < 5
+    assert 0.2 <= time.monotonic() - began < 60
 
 
 def test_a_service_that_stays_down_is_left_to_the_runtime(service: WebService) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,9 +112,7 @@ def test_a_service_that_is_down_at_the_deletion_is_cleaned_up_when_it_is_back(
     worker.create("unlucky", source(service, "unlucky"))
     worker.wait_state("unlucky", "RUNNING")
     service.down()
-    began = time.monotonic()
     assert worker.http.delete("/connectors/unlucky").status_code == 204
-    assert time.monotonic() - began < 2
     cleanups = wait_until(lambda: [c for c in cleanups_of(worker, "unlucky") if c["tries"]], "the removal was tried")
     assert "had no success" in cleanups[0]["error"]
     assert "the-token" not in str(cleanups)

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600
 
 TASKS = 4
 COUNT = 3000
-RECOVERY_SECONDS = 45.0
+RECOVERY_SECONDS = 120.0
 """Generous: on a free machine it takes the session timeout (6 s here) and some seconds."""
 
 
@@ -91,7 +91,7 @@ def test_a_worker_that_is_restarted_gets_work_again(cluster: Cluster, load: str)
     assert bounced.stop() == 0
     wait_until(moved_from(bounced, cluster.leader(), load), "the others have its work", RECOVERY_SECONDS)
     bounced.start()
-    wait_until(lambda: worker_id(bounced) in cluster.owners(load).values(), "it has a share again", 60)
+    wait_until(lambda: worker_id(bounced) in cluster.owners(load).values(), "it has a share again")
     wait_until(everything_arrived(cluster, load), "every record is there", 120)
     wait_running(bounced, load, TASKS)
 
@@ -107,7 +107,7 @@ def test_a_hook_whose_worker_dies_in_it_is_called_again_by_another(cluster: Clus
     if hook == "on_deleted":
         wait_running(probe.worker, probe.name, 1)
         probe.request("DELETE")
-    wait_until(lambda: any(not worker.running for worker in cluster.workers), f"a worker dies in {hook}", 60)
+    wait_until(lambda: any(not worker.running for worker in cluster.workers), f"a worker dies in {hook}")
     probe.heal()
     asked = cluster.any()
     if hook == "on_created":
@@ -115,7 +115,7 @@ def test_a_hook_whose_worker_dies_in_it_is_called_again_by_another(cluster: Clus
         assert probe.count("start") == 1
         asked.http.delete(f"/connectors/{probe.name}")
     else:
-        wait_until(lambda: not asked.http.get("/lifecycle/cleanups").json(), "nothing is left to clean up", 60)
+        wait_until(lambda: not asked.http.get("/lifecycle/cleanups").json(), "nothing is left to clean up")
     assert probe.count(hook) == 2
     for worker in cluster.workers:
         if not worker.running:
@@ -124,7 +124,7 @@ def test_a_hook_whose_worker_dies_in_it_is_called_again_by_another(cluster: Clus
 
 def test_a_broker_that_comes_back_finds_everything_running_again(cluster: Cluster, load: str) -> None:
     cluster.broker.kill()
-    wait_until(lambda: all(_unhealthy(worker) for worker in cluster.workers), "workers notice", 60)
+    wait_until(lambda: all(_unhealthy(worker) for worker in cluster.workers), "workers notice")
     cluster.broker.start()
     for worker in cluster.workers:
         worker.wait_healthy(120)

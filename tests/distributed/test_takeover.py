@@ -73,7 +73,7 @@ class World:
 
     def wait_for_lines(self) -> None:
         """Wait until the sink's file has every line; it must have each just once."""
-        wait_until(lambda: len(self.read_lines()) >= len(self.written), "the sink has all lines", 90)
+        wait_until(lambda: len(self.read_lines()) >= len(self.written), "the sink has all lines")
         assert self.read_lines() == self.written
 
     def read_lines(self) -> list[str]:
@@ -99,7 +99,7 @@ def world(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Worl
         for name in ("lines-in", "lines-out", "paused", "stopped"):
             connect.wait_states(name, "RUNNING", "RUNNING")
         for name in ("lines-in", "stopped"):
-            wait_until(lambda name=name: _offsets(connect, name), f"{name} has offsets", 60)  # type: ignore[misc]
+            wait_until(lambda name=name: _offsets(connect, name), f"{name} has offsets")  # type: ignore[misc]
         connect.http.put("/connectors/paused/pause")
         connect.http.put("/connectors/stopped/stop")
         connect.wait_states("paused", "PAUSED", "PAUSED")
@@ -156,7 +156,7 @@ def test_connectors_go_on_in_penstock_and_then_in_kafka_connect_again(world: Wor
         world.wait_for_lines()
         assert _offsets(connect, "stopped") == _position(world, 4)["offsets"]
         connect.http.put("/connectors/stopped/resume")
-        wait_until(lambda: _offsets(connect, "stopped")[0]["offset"] == {"position": 8}, "it went on from 4", 60)
+        wait_until(lambda: _offsets(connect, "stopped")[0]["offset"] == {"position": 8}, "it went on from 4")
     values = [record.value for record in records_in(world.broker, "stopped")]
     assert values == [b"one", b"two", b"two"]
     assert [record.value for record in records_in(world.broker, "paused")] == [b"one", b"two"]

@@ -144,9 +144,9 @@ def test_a_full_disk_delays_and_loses_nothing(tmp_path: Path, kind: str) -> None
         worker = pipeline.worker
         wait_until(lambda: (worker.data_dir / "penstock.db-wal").stat().st_size > 2 * disks.MEGABYTE, "much is written")
         disk.fill(worker.pid)
-        wait_until(lambda: "will try again in" in worker.tail(), "the tasks see that there is no space", 60)
+        wait_until(lambda: "will try again in" in worker.tail(), "the tasks see that there is no space")
         config = {**pipeline.configs["paused"], "name": "late"}
-        answer = wait_until(lambda: refused(worker, config), "a new connector is refused", 30)
+        answer = wait_until(lambda: refused(worker, config), "a new connector is refused")
         assert answer == 503
         assert [worker.status(name)["tasks"][0]["state"] for name in ("in", "out")] == ["RUNNING", "RUNNING"]
         disk.free(worker.pid)
@@ -162,7 +162,7 @@ def test_a_worker_killed_and_started_on_a_full_disk_loses_nothing(tmp_path: Path
     with disk_of(tmp_path, "small disk") as disk, Pipeline(tmp_path, disk.folder) as pipeline:
         worker = pipeline.worker
         disk.fill(worker.pid)
-        wait_until(lambda: "will try again in" in worker.tail(), "the tasks see that there is no space", 60)
+        wait_until(lambda: "will try again in" in worker.tail(), "the tasks see that there is no space")
         worker.restart()
         pipeline.wait_sane()
         worker.kill()
@@ -180,7 +180,7 @@ def test_damaged_segment_files_fail_the_tasks_that_need_them_and_no_other(worker
     for topic in topics:
         worker.create(f"{topic}-in", {"connector.class": "FileStreamSource", "file": str(text), "topic": topic})
     for topic in topics:
-        wait_until(lambda: segment_files(worker.data_dir, topic), f"{topic} has a file", 60)  # noqa: B023
+        wait_until(lambda: segment_files(worker.data_dir, topic), f"{topic} has a file")  # noqa: B023
     worker.stop()
     files = {topic: segment_files(worker.data_dir, topic)[0] for topic in topics}
     spoil_files(files)
@@ -191,12 +191,12 @@ def test_damaged_segment_files_fail_the_tasks_that_need_them_and_no_other(worker
         sink = {"connector.class": "FileStreamSink", "file": str(worker.folder / f"{topic}.txt"), "topics": topic}
         worker.create(f"{topic}-out", {**sink, "key.converter": STRING, "value.converter": STRING})
     for topic in topics[1:]:
-        (task,) = wait_until(lambda: failed_tasks(worker, f"{topic}-out"), f"{topic} fails", 60)  # noqa: B023
+        (task,) = wait_until(lambda: failed_tasks(worker, f"{topic}-out"), f"{topic} fails")  # noqa: B023
         assert str(files[topic]) in task["trace"]
         assert "Restore it from a backup, or move the consumer past it" in task["trace"]
         worker.wait_state(f"{topic}-in", "RUNNING")
     sound = worker.folder / "sound.txt"
-    wait_until(lambda: sound.stat().st_size >= text.stat().st_size, "the sound topic is out", 60)
+    wait_until(lambda: sound.stat().st_size >= text.stat().st_size, "the sound topic is out")
     worker.wait_state("sound-out", "RUNNING")
 
 

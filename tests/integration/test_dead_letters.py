@@ -71,7 +71,7 @@ class Sink:
         return [letter["id"] for letter in self.letters() if not letter["replayed"]]
 
     def wait(self, lines: int, letters: int) -> None:
-        wait_until(lambda: (len(self.lines), len(self.letters())) == (lines, letters), f"{lines} and {letters}", 60)
+        wait_until(lambda: (len(self.lines), len(self.letters())) == (lines, letters), f"{lines} and {letters}")
 
     def replay(self, body: dict[str, Any]) -> Any:
         return self.worker.http.post(f"/connectors/{self.name}/dead-letters/replay", json=body)
@@ -168,12 +168,12 @@ def test_a_source_takes_its_dead_letters_again(worker: PenstockProcess, tmp_path
     sink = {"connector.class": "FileStreamSink", "topics": "numbers", "file": str(out), "value.converter": TEXT}
     worker.create("numbers-out", sink)
     path = "/connectors/numbers/dead-letters"
-    wait_until(lambda: len(worker.http.get(path).json()["dead_letters"]) == 1, "one dead letter", 60)
+    wait_until(lambda: len(worker.http.get(path).json()["dead_letters"]) == 1, "one dead letter")
     (letter,) = worker.http.get(path).json()["dead_letters"]
     assert (letter["value"], letter["original"]["topic"]) == ({"text": "two"}, "numbers")
     answer = worker.http.post(f"{path}/replay", json={"dead_letters": [{"id": "0-0", "value": {"text": "2"}}]})
     assert answer.json() == {"replayed": 1, "failed": 0}
-    wait_until(lambda: out.exists() and out.read_text() == "1\n3\n2\n", "the mended number in the topic", 60)
+    wait_until(lambda: out.exists() and out.read_text() == "1\n3\n2\n", "the mended number in the topic")
 
 
 def test_requests_that_cannot_be_done_say_why(worker: PenstockProcess, topics: RawTopics, tmp_path: Path) -> None:

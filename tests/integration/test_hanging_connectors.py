@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 LIMIT_SECONDS = 3.0
 STOP_SECONDS = 2.0
-FAST_SECONDS = 5.0
+FAST_SECONDS = 30.0
 """What any request of others may take at the very most on a busy machine."""
-LATE_SECONDS = 20.0
+LATE_SECONDS = 120.0
 """When a limit has certainly passed on a busy machine."""
 
 LIMITS = {
@@ -366,7 +366,7 @@ def test_more_hanging_tasks_than_spark_has_room_for_leave_room_for_others(probe:
     for one in stuck:
         one.wait("RUNNING")
     other = probe().create_running({"count": "10"})
-    wait_until(other.offsets, "room is made", 60)
+    wait_until(other.offsets, "room is made")
     assert_others_are_fast(probe)
     for one in stuck:
         assert_can_be_deleted(one)

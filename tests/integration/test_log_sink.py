@@ -19,5 +19,5 @@ def test_records_are_shown_in_the_log_of_the_worker(tmp_path: Path, worker: Pens
     )
     worker.create("shown", {"connector.class": "LogSink", "topics": "lines", "level": "WARN"})
     wanted = "WARN [shown|task-0] lines-0@1 key=null value=second"
-    wait_until(lambda: wanted in worker.output.read_text(), "the second line is in the log", 90)
+    wait_until(lambda: wanted in worker.output.read_text(), "the second line is in the log")
     assert worker.output.read_text().count("[shown|task-0] lines-0@0 key=null value=first") == 1

@@ -40,7 +40,7 @@ class Command:
         }
         command = [sys.executable, "-m", "penstock", *arguments]
         given = {"stdin": subprocess.DEVNULL, **more}
-        return subprocess.run(command, capture_output=True, text=True, env=variables, timeout=60, **given)
+        return subprocess.run(command, capture_output=True, text=True, env=variables, timeout=120, **given)
 
 
 @pytest.fixture

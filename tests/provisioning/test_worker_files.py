@@ -162,8 +162,8 @@ def _run(tmp_path: Path, *arguments: str) -> Iterator[tuple[httpx.Client, Path]]
             start_new_session=True,
         )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
-            wait_until(lambda: http.get("/health").status_code == 200, "healthy", 60)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as http:
+            wait_until(lambda: http.get("/health").status_code == 200, "healthy")
             yield http, output
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0, output.read_text()

@@ -58,7 +58,7 @@ def herder(running: tuple[RestServer, TroubledHerder]) -> Iterator[TroubledHerde
 
 @pytest.fixture
 def api(running: tuple[RestServer, TroubledHerder], herder: TroubledHerder) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=running[0].url, trust_env=False, timeout=20) as client:
+    with httpx.Client(base_url=running[0].url, trust_env=False, timeout=120) as client:
         yield client
 
 

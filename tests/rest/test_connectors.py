@@ -50,7 +50,7 @@ def settled(api: httpx.Client, name: str, state: str = "RUNNING") -> dict[str, A
         parts = [found.get("connector", {}), *found.get("tasks", [])]
         return found if len(parts) == 2 and all(part.get("state") == state for part in parts) else None
 
-    found = wait_until(reached, f"{name} is {state}", 60)
+    found = wait_until(reached, f"{name} is {state}")
     assert found is not None
     return found
 
@@ -115,7 +115,7 @@ def test_every_name_that_can_be_created_can_be_addressed(api: httpx.Client, conf
     raw = created.headers["location"].removeprefix(str(api.base_url))
     for target in (path, path + "/", raw):
         assert send(api, "GET", target).json()["name"] == name
-    wait_until(lambda: send(api, "GET", path + "/status").json().get("name") == name, "there is a status", 60)
+    wait_until(lambda: send(api, "GET", path + "/status").json().get("name") == name, "there is a status")
     assert send(api, "PUT", path + "/config", json=config).status_code == 200
     assert send(api, "PUT", path + "/pause").status_code == 202
     assert send(api, "DELETE", path).status_code == 204

@@ -118,7 +118,7 @@ def test_a_server_can_be_stopped_and_its_port_used_again() -> None:
 def test_a_request_that_waits_is_answered_when_the_server_stops(herder: TroubledHerder) -> None:
     herder.stuck = Future()
     with Served() as server, ThreadPoolExecutor() as pool:
-        waiting = pool.submit(get, f"{server.url}/connectors/a/offsets", timeout=20)
+        waiting = pool.submit(get, f"{server.url}/connectors/a/offsets", timeout=120)
         wait_until(lambda: herder.waiting, "the request reaches the herder")
         server.stop(grace_seconds=0)
         answer = waiting.result()

@@ -22,7 +22,7 @@ def lines(api: httpx.Client, config: Mapping[str, str]) -> str:
     string = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
     created = api.post("/connectors", json={"name": topic, "config": {**config, **string, "topic": topic}})
     assert created.status_code == 201, created.text
-    wait_until(lambda: api.get(f"/topics/{topic}").json()["partitions"][0]["end"] == 25, "the lines are there", 60)
+    wait_until(lambda: api.get(f"/topics/{topic}").json()["partitions"][0]["end"] == 25, "the lines are there")
     return topic
 
 

@@ -112,7 +112,7 @@ def running_on(worker: PenstockProcess, name: str, tasks: int) -> Callable[[], d
     return look
 
 
-def wait_running(worker: PenstockProcess, name: str, tasks: int, seconds: float = 60.0) -> dict[str, Any]:
+def wait_running(worker: PenstockProcess, name: str, tasks: int, seconds: float = 120.0) -> dict[str, Any]:
     found = wait_until(running_on(worker, name, tasks), f"{name} runs with {tasks} tasks", seconds)
     assert found is not None
     return found

@@ -88,11 +88,11 @@ class Hooked(Probe):
 
     def wait_told(self, *told: str) -> None:
         """Wait until these hooks, and no others, were called."""
-        wait_until(lambda: self.told() == list(told), f"{self.name} was told {told}", 20)
+        wait_until(lambda: self.told() == list(told), f"{self.name} was told {told}")
 
     def wait_cleaned_up(self) -> None:
         """Wait until no clean-up of this name is left."""
-        wait_until(lambda: not self.cleanups(), f"{self.name} is cleaned up", 20)
+        wait_until(lambda: not self.cleanups(), f"{self.name} is cleaned up")
 
 
 def _dotted(keys: dict[str, str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ class KafkaClients:
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
 
     def topics(self) -> dict[str, int]:
-        return {name: len(found.partitions) for name, found in self.admin.list_topics(timeout=30).topics.items()}
+        return {name: len(found.partitions) for name, found in self.admin.list_topics(timeout=120).topics.items()}
 
     def produce(self, topic: str, values: Sequence[bytes], partition: int = 0) -> None:
         producer = Producer(self.settings)
@@ -39,11 +39,11 @@ class KafkaClients:
             producer.poll(0)
         assert producer.flush(60) == 0
 
-    def values(self, topic: str, count: int, seconds: float = 60.0, partition: int = 0) -> list[bytes]:
+    def values(self, topic: str, count: int, seconds: float = 120.0, partition: int = 0) -> list[bytes]:
         """The first committed values of a partition, ``count`` of them or as many as come in time."""
         return [message.value() for message in self.messages(topic, count, seconds, partition)]
 
-    def messages(self, topic: str, count: int, seconds: float = 60.0, partition: int = 0) -> list[Any]:
+    def messages(self, topic: str, count: int, seconds: float = 120.0, partition: int = 0) -> list[Any]:
         consumer = Consumer({**self.settings, "group.id": "looker", "isolation.level": "read_committed"})
         try:
             wait_until(lambda: topic in self.topics(), f"{topic} exists", seconds)
@@ -65,7 +65,7 @@ class KafkaClients:
         consumer = Consumer({**self.settings, "group.id": group, "enable.auto.commit": False})
         try:
             places = [Place(topic, number) for topic, count in self.topics().items() for number in range(count)]
-            found = consumer.committed(places, timeout=30)
+            found = consumer.committed(places, timeout=120)
         finally:
             consumer.close()
         return {(place.topic, place.partition): place.offset for place in found if place.offset >= 0}

@@ -100,7 +100,7 @@ class KafkaConnect:
         return [found["connector"]["state"], *(task["state"] for task in found["tasks"])]
 
     def wait_states(self, name: str, *states: str) -> None:
-        wait_until(lambda: self.states(name) == list(states), f"{name} is {states} on Kafka Connect", 60)
+        wait_until(lambda: self.states(name) == list(states), f"{name} is {states} on Kafka Connect")
 
     def _answers(self) -> bool:
         if self._process is None or self._process.poll() is not None:

@@ -28,7 +28,7 @@ GIVEN = "PENSTOCK_TEST_POSTGRES"
 """``host=… port=… user=… password=… dbname=…`` of a server with ``wal_level=logical`` that may be written to."""
 
 VERSION = os.environ.get("PENSTOCK_TEST_POSTGRES_VERSION", "18")
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 SETTINGS = {
     "wal_level": "logical",
     "max_wal_senders": "20",

@@ -73,7 +73,7 @@ class Probe:
         """The state of the connector, followed by those of its tasks."""
         return states_in(self.worker.status(self.name))
 
-    def wait_states(self, *states: str, seconds: float = 60.0) -> dict[str, Any]:
+    def wait_states(self, *states: str, seconds: float = 120.0) -> dict[str, Any]:
         """Wait until :meth:`states` are these; the status."""
         seen: dict[str, Any] = {}
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 POLL_SECONDS = 0.05
 
 
-def wait_until(condition: Callable[[], T], what: str, seconds: float = 30.0) -> T:
+def wait_until(condition: Callable[[], T], what: str, seconds: float = 120.0) -> T:
     """The first true answer of ``condition``; ``AssertionError`` with the last answer or error after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:

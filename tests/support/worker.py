@@ -16,8 +16,8 @@ import httpx
 from .waiting import wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
-START_SECONDS = 90.0
-STOP_SECONDS = 30.0
+START_SECONDS = 180.0
+STOP_SECONDS = 120.0
 
 
 def free_port() -> int:
@@ -168,7 +168,7 @@ class PenstockProcess:
         found: dict[str, Any] = answer.json()
         return found
 
-    def wait_state(self, name: str, state: str, tasks: int | None = 1, seconds: float = 60.0) -> dict[str, Any]:
+    def wait_state(self, name: str, state: str, tasks: int | None = 1, seconds: float = 120.0) -> dict[str, Any]:
         """Wait until the connector, and ``tasks`` tasks if given, are in ``state``."""
 
         def reached() -> dict[str, Any] | None:

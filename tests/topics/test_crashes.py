@@ -107,7 +107,7 @@ def test_crashes_at_random_moments(tmp_path: Path) -> None:
         lines = [process.stdout.readline()]
         time.sleep(chance.uniform(0, 0.25))
         process.kill()
-        lines += process.communicate(timeout=60)[0].splitlines(keepends=True)
+        lines += process.communicate(timeout=120)[0].splitlines(keepends=True)
         reached = check(tmp_path, acknowledged("".join(lines)))
         assert reached >= following
         following, rounds = reached, rounds + 1

@@ -122,8 +122,8 @@ def lines(client_worker: PenstockProcess, tmp_path: Path) -> Iterator[Lines]:
     client_worker.create(made.sink, made.sink_config())
     client_worker.wait_state(made.name, "RUNNING")
     client_worker.wait_state(made.sink, "RUNNING")
-    wait_until(lambda: len(made.copied) == 10, "the lines are copied", 60)
-    wait_until(lambda: client_worker.http.get(f"/connectors/{made.sink}/offsets").json()["offsets"], "offsets", 60)
+    wait_until(lambda: len(made.copied) == 10, "the lines are copied")
+    wait_until(lambda: client_worker.http.get(f"/connectors/{made.sink}/offsets").json()["offsets"], "offsets")
     yield made
     for name in (made.name, made.sink):
         client_worker.http.delete(f"/connectors/{name}")

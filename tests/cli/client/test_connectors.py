@@ -111,9 +111,9 @@ def test_patterns_choose_and_several_are_told(client: Client, made: list[str]) -
     prefix = first[:-2]
     listed = client.ok("get", "connectors", f"{prefix}-[ab]")
     assert [line.split() for line in listed.out.splitlines()] == [
-        ["NAME", "TYPE", "STATE", "TASKS", "CLASS"],
-        [first, "source", "STOPPED", "none", "FileStreamSource"],
-        [second, "source", "STOPPED", "none", "FileStreamSource"],
+        ["NAME", "TYPE", "STATE", "HEALTH", "TASKS", "CLASS"],
+        [first, "source", "STOPPED", "healthy", "none", "FileStreamSource"],
+        [second, "source", "STOPPED", "healthy", "none", "FileStreamSource"],
     ]
     resumed = client.ok("resume", f"{prefix}-*", "--wait")
     assert resumed.out == "".join(f"✓ {name} resumed\n" for name in made)
@@ -210,7 +210,7 @@ def test_names_complete_live(client: Client, made: list[str]) -> None:
             "COMP_CWORD": str(len(words.split(" ")) - 1),
         }
         command = [sys.executable, "-m", "penstock"]
-        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60).stdout.split()
+        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120).stdout.split()
 
     assert completed(f"penstock pause {made[0][:-1]}") == made
     assert completed(f"penstock pause {made[0]} {made[0][:-1]}") == made[1:]
@@ -228,4 +228,4 @@ def test_the_parser_s_errors_end_with_1() -> None:
     variables = {**os.environ, "PYTHONPATH": str(SOURCE)}
     for wrong in (["pause", "--wat"], ["get"], ["offsets", "rewind", "--to"]):
         command = [sys.executable, "-m", "penstock", *wrong]
-        assert subprocess.run(command, env=variables, capture_output=True, timeout=60).returncode == 1
+        assert subprocess.run(command, env=variables, capture_output=True, timeout=120).returncode == 1

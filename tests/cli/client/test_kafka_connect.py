@@ -50,7 +50,7 @@ def lines(java: Client, tmp_path: Path) -> str:
     (tmp_path / "in.txt").write_text("one\ntwo\nthree\n")
     config = {"connector.class": FILE_SOURCE, "file": str(tmp_path / "in.txt"), "topic": name}
     java.ok("create", "-f", "-", "--name", name, "--wait", stdin=json.dumps(config))
-    wait_until(lambda: java.ok("offsets", "get", name, "-o", "json").data["offsets"], "offsets are committed", 60)
+    wait_until(lambda: java.ok("offsets", "get", name, "-o", "json").data["offsets"], "offsets are committed")
     return name
 
 
@@ -77,11 +77,11 @@ def test_a_sink_goes_to_the_start_and_no_other_place(java: Client, lines: str, t
     sink, file = f"{lines}-out", tmp_path / "out.txt"
     config = {"connector.class": FILE_SINK, "file": str(file), "topics": lines}
     java.ok("create", "-f", "-", "--name", sink, "--wait", stdin=json.dumps(config))
-    wait_until(lambda: java.ok("offsets", "get", sink, "-o", "json").data["offsets"], "the sink has committed", 60)
+    wait_until(lambda: java.ok("offsets", "get", sink, "-o", "json").data["offsets"], "the sink has committed")
     refused = java("offsets", "rewind", sink, "--to", "1h", "--stop")
     assert (refused.code, "is a Kafka Connect 4.1.1" in refused.err) == (9, True)
     java.ok("offsets", "rewind", sink, "--stop")
-    wait_until(lambda: file.read_text().splitlines().count("one") == 2, "the lines come again", 60)
+    wait_until(lambda: file.read_text().splitlines().count("one") == 2, "the lines come again")
     java.ok("delete", lines, sink)
 
 

@@ -28,7 +28,7 @@ class Pair:
         self.append(5)
         config = {"connector.class": "FileStreamSource", "file": str(folder / "in.txt"), "topic": self.name}
         old.create(self.name, {**config, "value.converter": STRING})
-        wait_until(lambda: self.count(old) == 5, "five lines are read", 60)
+        wait_until(lambda: self.count(old) == 5, "five lines are read")
 
     def append(self, count: int) -> None:
         with (self.folder / "in.txt").open("a") as file:
@@ -49,7 +49,7 @@ class Pair:
         """It runs at the new worker alone, which reads only what the old one did not."""
         assert not self.there(self.old)
         self.append(3)
-        wait_until(lambda: self.count(self.new) == 3, "the new lines are read at the target", 60)
+        wait_until(lambda: self.count(self.new) == 3, "the new lines are read at the target")
         first = self.new.http.get(f"/topics/{self.name}/records").json()["records"][0]
         assert first["value"] == {"text": "line 5"}
         assert self.count(self.old) == 5
@@ -59,7 +59,7 @@ class Pair:
         self.old.wait_state(self.name, "RUNNING")
         assert not self.there(self.new)
         self.append(3)
-        wait_until(lambda: self.count(self.old) == 8, "the new lines are read at the origin", 60)
+        wait_until(lambda: self.count(self.old) == 8, "the new lines are read at the origin")
 
     def journals(self, client: Client) -> list[Path]:
         return list((client.folder / "config" / "migrations").glob("*"))

@@ -36,7 +36,7 @@ def test_set_with_stop_goes_back_to_running(client: Client, lines: Lines, client
     assert tried.out.splitlines()[1].split() == [lines.sink, f"{lines.name}-0", "10", "7"]
     assert client.ok(*set_one, "--stop").out == f"✓ {lines.sink} set\n"
     assert client_worker.status(lines.sink)["connector"]["state"] == "RUNNING"
-    wait_until(lambda: len(lines.copied) == 13, "three lines are copied again", 60)
+    wait_until(lambda: len(lines.copied) == 13, "three lines are copied again")
     assert lines.copied[10:] == ["line 7", "line 8", "line 9"]
 
 
@@ -93,4 +93,4 @@ def test_a_source_goes_to_the_start_only(client: Client, lines: Lines) -> None:
     assert tried[0]["answer"][0]["now"] == {"position": 70}
     assert tried[0]["answer"][0]["new"] is None
     client.ok("offsets", "rewind", lines.name, "--stop")
-    wait_until(lambda: len(lines.copied) == 20, "the lines come again", 60)
+    wait_until(lambda: len(lines.copied) == 20, "the lines come again")
