@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ from penstock.runtime.requests import (
 )
 
 from .answers import Answer, ok, to_json
+from .health import healths
 from .models import ActiveTopics, status_view
 from .problems import bad_request
 from .request import Request
@@ -26,20 +27,31 @@ _HOST = re.compile(rb"[A-Za-z0-9._\-:\[\]]{1,255}")
 _PLAIN_IN_PATH = "+&:@!$'()*,;="
 
 
-def list_connectors(herder: Herder, request: Request) -> Answer:
+def list_connectors(herder: Herder, request: Request) -> Answer | Awaitable[Answer]:
     wanted = request.query.get("expand")
     if wanted is None:
         return ok(list(herder.connectors()))
+    expanded = _expanded(herder, wanted)
+    return _with_health(herder, request, expanded) if "health" in wanted else ok(expanded)
+
+
+async def _with_health(herder: Herder, request: Request, expanded: dict[str, dict[str, Any]]) -> Answer:
+    for name, health in (await healths(herder, request, list(expanded))).items():
+        expanded[name]["health"] = health
+    return ok(expanded)
+
+
+def _expanded(herder: Herder, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
     expanded: dict[str, dict[str, Any]] = {}
     for name in herder.connectors():
         try:
             expanded[name] = _expansion(herder, name, wanted)
         except NotFound:
             continue
-    return ok(expanded)
+    return expanded
 
 
-def _expansion(herder: Herder, name: str, wanted: Any) -> dict[str, Any]:
+def _expansion(herder: Herder, name: str, wanted: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part in wanted:
         if part == "status":

@@ -42,6 +42,7 @@ async def get_metrics(herder: Herder, request: Request) -> Answer:
     _add_connectors(families, known)
     for measured in herder.measured():
         add_task(families, measured)
+    await _add_healths(families, herder, [info.name for info, _ in known])
     _add_hooks(families, herder, known)
     await _add_lags(families, herder, [info.name for info, _ in known if info.type == "sink"])
     return Answer(200, exposition(families.all()), content_type=CONTENT_TYPE)
@@ -84,6 +85,17 @@ def _add_connectors(families: Families, known: Sequence[Known]) -> None:
         for number, task in status.tasks:
             labels = {"connector": info.name, "task": number, "worker_id": task.worker_id}
             families.add("kafka_connect_connector_task_status", 1, **labels, status=task.state.value.lower())
+
+
+async def _add_healths(families: Families, herder: Herder, names: Sequence[str]) -> None:
+    """Of all connectors, without asking other workers; nothing when this one does not answer in time."""
+    try:
+        found = await answer_of(herder.connector_healths(names, others=False), LAG_SECONDS)
+    except RequestError:
+        return
+    for name, health in found.items():
+        families.add("penstock_connector_health", 1, connector=name, health=health.health)
+        families.add("penstock_connector_automatic_restarts", health.restarts, connector=name)
 
 
 def _add_hooks(families: Families, herder: Herder, known: Sequence[Known]) -> None:

@@ -148,6 +148,11 @@ SECTIONS = (
         ("last_progress_timestamp_seconds", GAUGE, "When the last batch was committed, in seconds since 1970."),
     ),
     _section(
+        "Health, as the worker that answers knows it", "penstock_connector", "connector",
+        ("health health", GAUGE, "1 for how a connector is: healthy, degraded, stalled or failed."),
+        ("automatic_restarts", GAUGE, "Automatic restarts of a connector and its tasks since a user started them."),
+    ),
+    _section(
         "Sinks and lifecycle hooks", "penstock", "",
         ("sink_record_lag connector topic partition", GAUGE,
          "Records of a topic partition that a sink has not put yet."),

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.runtime.health import ConnectorHealth
 from penstock.runtime.requests import ComponentStatus, ConnectorInfo, ConnectorStatus, OffsetEntry, TaskId
 
 
@@ -57,6 +58,7 @@ class ExpandedConnector(msgspec.Struct, omit_defaults=True):
 
     status: StatusView | None = None
     info: ConnectorInfo | None = None
+    health: ConnectorHealth | None = None
 
 
 class TaskInfo(msgspec.Struct):

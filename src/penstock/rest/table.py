@@ -5,11 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.runtime.dead_letters import ReplayOutcome
+from penstock.runtime.health import ConnectorHealth
 from penstock.runtime.provisioning.plan import Declared, Plan
 from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel
 from penstock.runtime.topic_views import TopicView
 
-from . import admin, connectors, dead_letters, lifecycle, metrics, offsets, plugins, provisioning, topics, worker
+from . import (
+    admin,
+    connectors,
+    dead_letters,
+    health,
+    lifecycle,
+    metrics,
+    offsets,
+    plugins,
+    provisioning,
+    topics,
+    worker,
+)
 from .bodies import (
     ConfigBody,
     ConfigPatch,
@@ -68,7 +81,7 @@ CONNECTORS = (
     Route("GET", "/connectors", "Names of all connectors", connectors.list_connectors,
           {200: Reply("Names, or with expand an object by name", list[str] | dict[str, ExpandedConnector])},
           parameters=[Parameter("expand", "What to show of each connector; may be repeated",
-                           {"type": "array", "items": {"type": "string", "examples": ["status", "info"]}})]),
+                           {"type": "array", "items": {"type": "string", "examples": ["status", "info", "health"]}})]),
     Route("POST", "/connectors", "Create a connector", connectors.create_connector,
           {201: Reply("Created", ConnectorInfo, location=True)},
           {409: "The name is taken, or a conflicting operation is under way"},
@@ -89,6 +102,9 @@ CONNECTORS = (
           body=Body(ConfigPatch, config_body, {"tasks.max": "2", "batch.size": None})),
     Route("GET", "/connectors/{connector}/status", "The state of a connector and its tasks", connectors.get_status,
           {200: Reply("The status", StatusView)}, {404: "No status is known"}),
+    Route("GET", "/connectors/{connector}/health", "How a connector and its tasks are, and why",
+          health.get_connector_health, {200: Reply("The health", ConnectorHealth)}, {404: _UNKNOWN},
+          parameters=[_forward]),
     Route("POST", "/connectors/{connector}/restart", "Restart the connector instance, its tasks, or what failed",
           connectors.restart_connector,
           {202: Reply("The plan that will be carried out", StatusView), 204: Reply("Restarted")},

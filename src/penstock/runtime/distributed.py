@@ -10,10 +10,12 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from .cluster_effects import ClusterEffects
+from .cluster_health import ClusterHealth
 from .cluster_member import ClusterMember
 from .dead_letters import ReplayOutcome, ReplayRequest
 from .forwarding import AskAnotherWorker, InternalClient, elsewhere
 from .group_protocol import SESSIONED, Unit
+from .health import ConnectorHealth
 from .logging import Loggers, level_number
 from .metrics import GroupView
 from .pipeline_files import PipelineFiles
@@ -34,7 +36,7 @@ from .restart import RestartPlan
 from .services import Services
 from .session_keys import SigningSettings, verify
 from .shared_herder import SharedHerder
-from .standalone import READY, STARTING
+from .standalone import STARTING, healthy
 from .worker import Worker
 from .zombie_fencing import ZombieFencing
 
@@ -76,6 +78,7 @@ class DistributedHerder(SharedHerder):
         self._fencing = fencing
         self._internal = internal
         self._signing = signing
+        self._cluster_health = ClusterHealth(internal, services.config.advertised.protocol)
         self._read_to_end = read_to_end
         self._read_statuses = read_statuses
 
@@ -170,6 +173,10 @@ class DistributedHerder(SharedHerder):
             await self._internal.fence(self._leader(), name)
         await self._caught_up()
 
+    async def _healths(self, names: Sequence[str], others: bool) -> Mapping[str, ConnectorHealth]:
+        known = self.healths.all(names)
+        return await self._cluster_health.completed(known) if others else known
+
     async def _pause_or_resume(self, name: str, state: TargetState) -> None:
         if name not in self.services.configs.snapshot():
             await self._caught_up()
@@ -253,7 +260,7 @@ class DistributedHerder(SharedHerder):
 
     async def _health(self) -> Health:
         if self._member.is_member:
-            return Health("healthy", READY)
+            return healthy(self.services)
         return Health("unhealthy", UNHEALTHY, 500) if self.ready else Health("starting", STARTING, 503)
 
     def _lead(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:

@@ -57,6 +57,14 @@ class InternalClient:
         """Ask the leader to fence old tasks of a connector."""
         await self._send("PUT", url, f"/connectors/{quote(name, safe='')}/fence", b"")
 
+    async def ask(self, url: str, path: str, **query: str) -> Any:
+        """What another worker knows by itself, as JSON."""
+        key = self._key()
+        headers = {"Accept": "application/json", **(sign(b"", key, self._settings) if key is not None else {})}
+        answer = await self._http.get(url.rstrip("/") + path, params={**query, "forward": "false"}, headers=headers)
+        answer.raise_for_status()
+        return answer.json()
+
     async def close(self) -> None:
         await self._http.aclose()
 

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from .dead_letters import DeadLetterPage, ReplayOutcome, ReplayRequest
+from .health import ConnectorHealth
 from .metrics import GroupView, MeasuredTask, WorkerMetrics
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Declared, Plan
@@ -197,6 +198,10 @@ class Herder(ABC):
     def fence_zombies(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """Fence old source tasks, since another worker is to start new ones. Only for workers of a cluster."""
         raise BadRequest("Kafka Connect in standalone mode does not support exactly-once source connectors.")
+
+    @abstractmethod
+    def connector_healths(self, names: Sequence[str], others: bool = True) -> Future[Mapping[str, ConnectorHealth]]:
+        """How these connectors are, by name. Without ``others`` no other worker is asked for what it runs."""
 
     @abstractmethod
     def measured(self) -> Sequence[MeasuredTask]:

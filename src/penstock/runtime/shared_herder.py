@@ -13,6 +13,8 @@ from penstock.storage.errors import PassingStorageError, StorageError
 from .connector_changes import ConnectorChanges, Effects
 from .dead_letter_desk import DeadLetterDesk
 from .dead_letters import DeadLetterPage
+from .health import ConnectorHealth
+from .health_desk import HealthDesk
 from .herder import Herder
 from .lifecycle_view import cleanup_info, lifecycle_info
 from .logging import Loggers
@@ -30,6 +32,7 @@ from .requests import (
     NotFound,
     OffsetEntry,
     RequestError,
+    State,
     StoreUnavailable,
     TaskId,
     Validation,
@@ -62,8 +65,10 @@ class SharedHerder(Herder):
         offsets = OffsetChanges(services)
         self.changes = ConnectorChanges(services, effects, offsets)
         self.desk = DeadLetterDesk(services, worker)
+        self.healths = HealthDesk(services, worker, worker.auto_restarts)
         self.provisioner = Provisioner(services, effects, self.changes.lock, offsets.write)
         self._topics = TopicViews(services.topics)
+        services.statuses.observe = self._observe
         self.ready = False
 
     def connectors(self) -> Sequence[str]:
@@ -150,6 +155,17 @@ class SharedHerder(Herder):
 
     def logger(self, name: str) -> LoggerLevel:
         return self.local_loggers.get(name)
+
+    def connector_healths(self, names: Sequence[str], others: bool = True) -> Future[Mapping[str, ConnectorHealth]]:
+        return self.submit(lambda: self._healths(names, others))
+
+    async def _healths(self, names: Sequence[str], others: bool) -> Mapping[str, ConnectorHealth]:
+        """What this worker knows."""
+        return self.healths.all(names)
+
+    def _observe(self, connector: str, task: int | None, state: State) -> None:
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.worker.auto_restarts.observe, connector, task, state)
 
     def measured(self) -> Sequence[MeasuredTask]:
         return self.worker.measured()

@@ -15,7 +15,10 @@ _SAFE = (State.UNASSIGNED, State.FAILED)
 
 
 class Statuses:
-    """Puts the worker's name and plugin versions on every status, and reads them in the shapes of the API."""
+    """Puts the worker's name and plugin versions on every status, and reads them in the shapes of the API.
+
+    ``observe`` is told of every state that is written: (connector, task or ``None``, state).
+    """
 
     def __init__(
         self,
@@ -30,14 +33,17 @@ class Statuses:
         self._kind = kind
         self._noting: set[tuple[str, str]] = set()
         self.generation: Callable[[], int] = lambda: 0
+        self.observe: Callable[[str, int | None, State], None] = lambda name, task, state: None
 
     def connector(self, name: str, state: State, trace: str | None = None) -> Future[None]:
         """Write a connector's state; an end or a failure only if no newer owner has written one."""
+        self.observe(name, None, state)
         write = self._store.put_connector_safe if state in _SAFE else self._store.put_connector
         return write(name, self._status(name, state, trace))
 
     def task(self, task: TaskId, state: State, trace: str | None = None) -> Future[None]:
         """Write a task's state; an end or a failure only if no newer owner has written one."""
+        self.observe(task.connector, task.task, state)
         write = self._store.put_task_safe if state in _SAFE else self._store.put_task
         return write(task.connector, task.task, self._status(task.connector, state, trace))
 
@@ -51,6 +57,7 @@ class Statuses:
 
     def forget(self, name: str) -> Future[None]:
         """The connector is no more: its status, its tasks' and its topics go together."""
+        self.observe(name, None, State.DESTROYED)
         return self._store.forget_connector(name)
 
     def of(self, name: str) -> ConnectorStatus | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from pathlib import Path
 from types import TracebackType
 
 from .calls import CallTimedOut
 
+_RAISED = re.compile(r"^[A-Za-z_][\w.$]*(?:: .*)?$")
 _OURS = str(Path(__file__).parent)
 
 
@@ -21,6 +23,18 @@ def trace_of(error: BaseException) -> str:
     text = "".join(traceback.format_exception(type(error), error, _beyond_runtime(error.__traceback__)))
     name = getattr(error, "exception", None)
     return f"{name}: {error}\n{text}" if isinstance(name, str) else text
+
+
+def headline(trace: str | None) -> str:
+    """The line of a trace that says what happened: of a Python one the last, of a Java one the last cause."""
+    lines = [line.rstrip() for line in (trace or "").strip().splitlines() if line.strip()]
+    if not lines:
+        return "(no trace)"
+    if lines[0].startswith("Traceback"):
+        raised = [line for line in lines[1:] if _RAISED.match(line) and not line.startswith("The above exception")]
+        return raised[-1] if raised else lines[-1]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return causes[-1] if causes else lines[0]
 
 
 def _beyond_runtime(frames: TracebackType | None) -> TracebackType | None:

@@ -18,6 +18,7 @@ from .plugins import PluginEntry, PluginKind, Plugins, UnknownPlugin
 from .plugins_versions import InvalidVersionSpec, VersionRange
 from .providers import References
 from .requests import BadRequest, NotFound, Validation
+from .restart_policy import restart_findings
 from .validation_classes import class_names
 from .validation_clients import override_findings
 from .validation_json import Findings, connector_findings, definition_json, prefixed_findings
@@ -131,6 +132,7 @@ def _findings(plugins: Plugins, worker: Mapping[str, str], entry: PluginEntry, p
     )
     findings.add(override_findings(worker, entry.kind, props))
     findings.add(converters)
+    findings.add(restart_findings(props))
     return findings
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 
+from .auto_restart import AutoRestarts
 from .keeper import ConnectorKeeper
 from .metrics import MeasuredTask
 from .pump import Pump
@@ -22,6 +23,7 @@ class Worker:
         self._services = services
         self._keepers: dict[str, ConnectorKeeper] = {}
         self._readers: dict[str, list[SinkPump]] = {}
+        self.auto_restarts = AutoRestarts(services, self.restart)
 
     def keep(self, name: str) -> None:
         """The connector was created, changed or removed: bring it to what the stores say."""

@@ -109,6 +109,10 @@ class WorkerConfig:
         file = self.values["log.file"]
         return None if file is None else Path(file).expanduser()
 
+    @property
+    def log_as_json(self) -> bool:
+        return str(self.values["log.format"]).lower() == "json"
+
     @cached_property
     def listeners(self) -> tuple[Listener, ...]:
         return tuple(parse_listener(text) for text in self.values["listeners"])
@@ -145,6 +149,10 @@ class WorkerConfig:
     @property
     def lifecycle_hook_timeout_ms(self) -> int:
         return int(self.values["lifecycle.hook.timeout.ms"])
+
+    @property
+    def health_stalled_after_ms(self) -> int:
+        return int(self.values["health.stalled.after.ms"])
 
     @property
     def plugin_path(self) -> tuple[Path, ...]:

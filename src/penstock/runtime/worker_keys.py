@@ -98,6 +98,15 @@ WORKER_KEYS = ConfigDef(
         non_empty_string,
     ),
     worker_key(
+        _WORKER,
+        "log.format",
+        Type.STRING,
+        "text",
+        "How a line of the log looks: text, or json for one JSON object with time, level, logger, message, connector,"
+        " task and worker.",
+        one_of_ignoring_case("text", "json"),
+    ),
+    worker_key(
         _REST,
         "listeners",
         Type.LIST,
@@ -233,6 +242,15 @@ WORKER_KEYS = ConfigDef(
         "How long on_created, on_updated or on_deleted of a connector may take before the call counts as failed.",
         at_least(1),
         _MEDIUM,
+    ),
+    worker_key(
+        _TIME,
+        "health.stalled.after.ms",
+        Type.LONG,
+        300_000,
+        "How long a task may be busy with one batch, or try it again, before GET /connectors/{name}/health says that it"
+        " is stalled.",
+        at_least(0),
     ),
     worker_key(
         _PLUGINS,

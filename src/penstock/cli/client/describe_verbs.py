@@ -10,6 +10,7 @@ import typer
 from . import completion
 from .config_changes import shown
 from .formats import Format, print_data
+from .health_texts import health_facts
 from .names import chosen
 from .offset_views import place, position
 from .options import ContextName, Everything, Names, Output, Url, connect
@@ -33,7 +34,7 @@ def describe(
     context: ContextName = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Show all that is known of connectors: state, traces, configuration, offsets, topics, hooks.
+    """Show all that is known of connectors: state, health, traces, configuration, offsets, topics, hooks.
 
     [bold]Examples[/]
 
@@ -58,6 +59,7 @@ def _facts(api: ConnectApi, name: str) -> dict[str, Any]:
     """Everything the worker tells; what it does not have is left out."""
     found: dict[str, Any] = dict(api.get("connectors", name))
     found["status"] = status_of(api, name)
+    found["health"] = _maybe(lambda: api.get("connectors", name, "health"))
     found["offsets"] = _maybe(lambda: api.get("connectors", name, "offsets")["offsets"])
     found["topics"] = _maybe(lambda: sorted(api.get("connectors", name, "topics").get(name, {}).get("topics", [])))
     found["lifecycle"] = _maybe(lambda: api.get("connectors", name, "lifecycle"))
@@ -82,6 +84,7 @@ def _print(screen: Screen, found: Mapping[str, Any], first: bool) -> None:
             "State": state_text(state(status)),
             "Worker": status["connector"]["worker_id"] if status else "-",
             "Tasks": tasks_text(status),
+            **health_facts(found.get("health")),
         }
     )
     screen.title("Configuration")

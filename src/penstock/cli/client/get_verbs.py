@@ -47,7 +47,7 @@ def get_connectors(
     context: ContextName = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """List connectors with their states.
+    """List connectors with their states and, of a Penstock worker, how they are.
 
     [bold]Examples[/]
 
@@ -71,15 +71,15 @@ def get_connectors(
     elif not kept:
         answers().line("No connectors." if not found else "No connector matches.")
     else:
-        answers().table(["NAME", "TYPE", "STATE", "TASKS", "CLASS"], [_row(name, one) for name, one in kept.items()])
+        health = ["HEALTH"] if any("health" in one for one in kept.values()) else []
+        columns = ["NAME", "TYPE", "STATE", *health, "TASKS", "CLASS"]
+        answers().table(columns, [_row(name, one, bool(health)) for name, one in kept.items()])
 
 
 @app.command("plugins")
 @told
 def get_plugins(
-    everything: Annotated[
-        bool, typer.Option("--all", "-a", help="Transforms, converters and the like too.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Transforms, converters and the like too.")] = False,
     url: Url = None,
     context: ContextName = None,
     output: Output = Format.TEXT,
@@ -121,9 +121,7 @@ def get_offsets(
 
 @app.command("topics")
 @told
-def get_topics(
-    names: Names = None, url: Url = None, context: ContextName = None, output: Output = Format.TEXT
-) -> None:
+def get_topics(names: Names = None, url: Url = None, context: ContextName = None, output: Output = Format.TEXT) -> None:
     """Show which topics connectors have used.
 
     [bold]Examples[/]
@@ -168,7 +166,7 @@ def get_loggers(
 
 
 def _expanded(api: ConnectApi) -> dict[str, Any]:
-    found: dict[str, Any] = api.get("connectors", expand=["info", "status"])
+    found: dict[str, Any] = api.get("connectors", expand=["info", "status", "health"])
     if not isinstance(found, Mapping):
         raise Unsupported(f"{api.url} is older than Kafka Connect 2.3 and cannot list statuses.")
     return {name: one for name, one in found.items() if "info" in one}
@@ -189,10 +187,11 @@ def _topics(api: ConnectApi, name: str) -> list[str]:
     return sorted(found)
 
 
-def _row(name: str, one: Mapping[str, Any]) -> Sequence[str | Text]:
+def _row(name: str, one: Mapping[str, Any], with_health: bool) -> Sequence[str | Text]:
     info, status = one["info"], one.get("status")
     kind = str(info.get("type", ""))
-    return [name, kind, state_text(state(status)), tasks_text(status), _class(info["config"])]
+    health = [state_text(one.get("health", {}).get("health", ""))] if with_health else []
+    return [name, kind, state_text(state(status)), *health, tasks_text(status), _class(info["config"])]
 
 
 def _class(config: Mapping[str, Any]) -> str:

@@ -19,6 +19,10 @@ STYLES = {
     "UNASSIGNED": "magenta",
     "RESTARTING": "cyan",
     "DESTROYED": "dim",
+    "healthy": "green",
+    "degraded": "yellow",
+    "stalled": "bold yellow",
+    "failed": "bold red",
 }
 
 

@@ -1,8 +1,7 @@
-"""Statuses of connectors as the API tells them: summaries, and the shortest useful text of a trace."""
+"""Statuses of connectors as the API tells them, summed up."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 Status = Mapping[str, Any]
 
 MANY = 4
-_RAISED = re.compile(r"^[A-Za-z_][\w.$]*(?:: .*)?$")
 
 
 def status_of(api: ConnectApi, name: str) -> Status | None:
@@ -69,16 +67,3 @@ def failures(status: Status | None) -> list[tuple[str, str]]:
         return []
     parts = [("connector", status["connector"]), *((f"task {task['id']}", task) for task in status["tasks"])]
     return [(what, part.get("trace") or "") for what, part in parts if part["state"] == "FAILED"]
-
-
-def short_trace(trace: str) -> str:
-    """The line of a trace that says what happened: of a Python one the last, of a Java one the last cause."""
-    lines = [line.rstrip() for line in trace.strip().splitlines() if line.strip()]
-    if not lines:
-        return "(no trace)"
-    if lines[0].startswith("Traceback"):
-        raised = [line for line in lines[1:] if _RAISED.match(line) and not line.startswith("The above exception")]
-        return raised[-1] if raised else lines[-1]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return causes[-1] if causes else lines[0]
-

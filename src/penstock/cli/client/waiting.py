@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.runtime.traces import headline
+
 from .problems import NotReached
 from .screen import errors
-from .states import Status, failures, short_trace, state, statuses_of, task_states
+from .states import Status, failures, state, statuses_of, task_states
 
 if TYPE_CHECKING:
     from .api import ConnectApi
@@ -108,12 +110,10 @@ def _look(status: Status | None) -> str:
 
 def _failure(name: str, goal: Goal, status: Status | None) -> tuple[str, str]:
     what, trace = failures(status)[0]
-    text = f"{name} will not be {goal.name}: its {what} has FAILED: {short_trace(trace)}"
+    text = f"{name} will not be {goal.name}: its {what} has FAILED: {headline(trace)}"
     return text, f"penstock describe {name} shows the trace; mend the cause, then penstock restart {name} --failed"
 
 
-def _late(
-    names: Sequence[str], goal: Goal, seconds: float, last: Mapping[str, Status | None]
-) -> tuple[str, str]:
+def _late(names: Sequence[str], goal: Goal, seconds: float, last: Mapping[str, Status | None]) -> tuple[str, str]:
     looks = ", ".join(f"{name} is {_look(last.get(name))}" for name in names)
     return f"Not {goal.name} after {seconds:g} s: {looks}", "It may still happen: --timeout waits longer."

@@ -1,0 +1,83 @@
+"""Health, metrics and automatic restarts where the parts of a connector run on several workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.rest.metrics_catalog import SECTIONS
+from tests.support.cluster import Cluster
+from tests.support.probes import Probe
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+
+SECONDS = 120.0
+REBALANCES = next(section for section in SECTIONS if "cluster only" in section.title)
+
+
+@pytest.fixture
+def probe(cluster: Cluster, tmp_path: Path) -> Probe:
+    return Probe(cluster.any(), tmp_path)
+
+
+def health(worker: PenstockProcess, name: str, query: str = "") -> dict[str, Any]:
+    answer = worker.http.get(f"/connectors/{name}/health{query}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def moved(found: dict[str, Any]) -> bool:
+    return len(found["tasks"]) == 3 and all(task["live"] and task["last_progress"] for task in found["tasks"])
+
+
+def test_any_worker_tells_how_all_tasks_are(cluster: Cluster, probe: Probe) -> None:
+    probe.create_running({"count": "10"}, tasks=3)
+    for worker in cluster.workers:
+        wait_until(lambda: moved(health(worker, probe.name)), "every task was asked after", SECONDS)  # noqa: B023
+        assert health(worker, probe.name)["health"] == "healthy"
+        listed = worker.http.get("/connectors", params={"expand": ["health", "info"]}).json()[probe.name]
+        assert moved(listed["health"])
+        assert listed["info"]["name"] == probe.name
+    wait_until(lambda: _each_by_one(cluster, probe.name), "each task is live on one worker", SECONDS)
+    probe.request("DELETE")
+
+
+def _each_by_one(cluster: Cluster, name: str) -> bool:
+    """Without asking others, every task is known live by one worker only."""
+    alone = [[task["live"] for task in health(worker, name, "?forward=false")["tasks"]] for worker in cluster.workers]
+    return [sum(column) for column in zip(*alone, strict=True)] == [1, 1, 1]
+
+
+def test_the_owner_restarts_what_failed_and_everybody_knows(cluster: Cluster, probe: Probe) -> None:
+    probe.create_with_trouble(
+        {
+            "errors.restart.enable": "true",
+            "errors.restart.attempts": "-1",
+            "errors.restart.backoff.ms": "50",
+            "errors.restart.backoff.max.ms": "200",
+            "fail": "task.start",
+            "trouble.tasks": "1",
+        },
+        tasks=3,
+    )
+    for worker in cluster.workers:
+        wait_until(lambda: _restarts(worker, probe.name) >= 2, "the restarts are known", SECONDS)  # noqa: B023
+    probe.heal()
+    probe.wait("RUNNING", tasks=3)
+    probe.request("DELETE")
+
+
+def _restarts(worker: PenstockProcess, name: str) -> int:
+    return next((int(task["restarts"]) for task in health(worker, name)["tasks"] if task["id"] == 1), 0)
+
+
+def test_every_worker_counts_its_rebalances(cluster: Cluster) -> None:
+    for worker in cluster.workers:
+        text = worker.http.get("/metrics").text
+        for metric in REBALANCES.metrics:
+            assert f"\n{metric.name}{{" in text, metric.name

@@ -1,0 +1,119 @@
+"""What fails is started again by itself where its connector wants it, and nowhere else; health tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.probes import SETTINGS, Probe, wait_for_spark
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
+
+pytestmark = pytest.mark.integration
+
+SECONDS = 120.0
+QUICK = {"errors.restart.enable": "true", "errors.restart.backoff.ms": "20", "errors.restart.backoff.max.ms": "100"}
+LATE = {**QUICK, "errors.restart.backoff.ms": "3600000", "errors.restart.backoff.max.ms": "3600000"}
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
+    folder = tmp_path_factory.mktemp("restarting")
+    with PenstockProcess(folder, {**SETTINGS, "health.stalled.after.ms": "300"}) as process:
+        wait_for_spark(process, folder)
+        yield process
+
+
+@pytest.fixture
+def probe(worker: PenstockProcess, tmp_path: Path) -> Probe:
+    return Probe(worker, tmp_path)
+
+
+def health(probe: Probe) -> dict[str, Any]:
+    answer = probe.request("GET", "/health")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_task_that_fails_some_times_and_then_works_is_brought_back(probe: Probe) -> None:
+    probe.create_with_trouble({**QUICK, "fail": "task.start", "count": "20"})
+    wait_until(lambda: probe.count("task.start") >= 3, "it was tried several times", SECONDS)
+    probe.heal()
+    probe.wait("RUNNING")
+    wait_until(lambda: probe.offsets() and probe.offsets()[0]["offset"] == {"next": 20}, "records flow", SECONDS)
+    wait_until(lambda: health(probe)["health"] == "healthy", "it is well again", SECONDS)
+    found = health(probe)
+    assert found["restarts"] == found["tasks"][0]["restarts"] == probe.count("task.start") - 1
+    assert found["tasks"][0]["next_restart"] is None
+    assert found["last_progress"] is not None
+
+
+def test_attempts_come_to_an_end_and_a_user_begins_them_anew(probe: Probe) -> None:
+    probe.create_with_trouble({**QUICK, "fail": "task.start", "errors.restart.attempts": "2"})
+    reason = "(given up after 2 automatic restarts)"
+    wait_until(lambda: str(health(probe)["reason"]).endswith(reason), "it was given up", SECONDS)
+    assert probe.count("task.start") == 3
+    assert health(probe)["health"] == "failed"
+    assert set(probe.worker.status(probe.name)["tasks"][0]) == {"id", "state", "worker_id", "version", "trace"}
+    probe.heal()
+    assert probe.request("POST", "/tasks/0/restart").status_code == 204
+    probe.wait("RUNNING")
+    assert health(probe)["restarts"] == 0
+
+
+def test_a_connector_that_fails_to_start_is_started_again(probe: Probe) -> None:
+    probe.create_with_trouble({**QUICK, "fail": "start"})
+    wait_until(lambda: probe.count("start") >= 3, "it was tried several times", SECONDS)
+    probe.heal()
+    probe.wait("RUNNING")
+    assert health(probe)["connector"]["restarts"] == probe.count("start") - 1
+
+
+def test_without_the_setting_what_failed_stays_failed_until_it_is_patched(probe: Probe) -> None:
+    probe.create_with_trouble({"fail": "start"})
+    probe.wait("FAILED", tasks=0)
+    found = health(probe)
+    assert (found["health"], found["restarts"], found["connector"]["next_restart"]) == ("failed", 0, None)
+    assert "start was told to fail" in found["reason"]
+    assert probe.count("start") == 1
+    assert probe.request("PATCH", "/config", QUICK).status_code == 200
+    wait_until(lambda: probe.count("start") >= 4, "it is restarted now", SECONDS)
+
+
+def test_a_stop_ends_the_attempts(probe: Probe) -> None:
+    probe.create_with_trouble({**QUICK, "fail": "task.start"})
+    wait_until(lambda: probe.count("task.start") >= 2, "it was tried again", SECONDS)
+    probe.stop()
+    tried = probe.count("task.start")
+    other = Probe(probe.worker, probe.journal.parent).create({"count": "10"})
+    wait_until(other.offsets, "others go on", SECONDS)
+    assert (probe.count("task.start"), health(probe)["health"]) == (tried, "healthy")
+
+
+def test_a_batch_that_does_not_end_is_stalled(probe: Probe) -> None:
+    probe.create_with_trouble({"hang.until.healed": "task.read", "count": "20"})
+    wait_until(lambda: health(probe)["health"] == "stalled", "nothing moves", SECONDS)
+    assert health(probe)["reason"].startswith("Task 0: A batch has been in progress for ")
+    listed = probe.worker.http.get("/connectors?expand=status&expand=health").json()[probe.name]
+    assert (listed["health"]["health"], listed["status"]["connector"]["state"]) == ("stalled", "RUNNING")
+    probe.heal()
+    wait_until(lambda: health(probe)["health"] == "healthy", "it moves again", SECONDS)
+
+
+def test_a_killed_worker_starts_it_and_counts_from_the_beginning(probe: Probe) -> None:
+    probe.create_with_trouble({**LATE, "fail": "task.start"})
+    wait_until(lambda: health(probe)["tasks"] and health(probe)["tasks"][0]["next_restart"], "one is due", SECONDS)
+    assert "(automatic restart 1 of 10 is to come)" in health(probe)["reason"]
+    probe.heal()
+    probe.worker.restart()
+    probe.wait("RUNNING")
+    assert health(probe)["restarts"] == 0
+
+
+def test_unknown_connectors_have_no_health(worker: PenstockProcess) -> None:
+    answer = worker.http.get("/connectors/nobody/health")
+    assert (answer.status_code, answer.json()["message"]) == (404, "Connector nobody not found")
