@@ -7,7 +7,7 @@ BIN   := $(VENV)/bin
 ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format types unit bench record-goldens docs screenshots clean
+.PHONY: help setup run test lint format types unit bench record-goldens fuzz-records docs screenshots clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36mmake %-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ bench: $(VENV)/.dev ## Measure us and Kafka Connect on the same work (ARGS="--no
 
 record-goldens: $(VENV)/.dev ## Observe the record cases again on Kafka's own classes (ARGS=--check compares only)
 	@$(BIN)/python tools/records/observe.py $(ARGS)
+
+fuzz-records: $(VENV)/.dev ## Look for records that differ from Kafka Connect's (ARGS="--seed 7 --cases 5000 --only Cast")
+	@$(BIN)/python tools/records/fuzz.py $(ARGS)
 
 docs: $(VENV)/.dev ## Write docs/reference from the code
 	@$(BIN)/python docs/generate.py

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.converters.json import shape_book
-from penstock.runtime.connector_config import converter_ref, transform_chain
-from penstock.spark.splits import PluginRef, TaskSpec
-from penstock.topics.interface import TopicPartition
-from tests.records.casefile import same_message, same_record, to_bytes
-from tests.records.runner import REPORTED, Side, plugins
-from tests.spark.chain_cases import DEAD_LETTERS, KeepingMixed, exact
-from tests.spark.pumping import Keeping, MemoryTopics, here, put_all
+from tests.records.batches import comparable, put_case
+from tests.records.casefile import same_message, same_record
+from tests.records.runner import REPORTED, Side
+from tests.spark.chain_cases import KeepingMixed
+from tests.spark.pumping import Keeping
 
 CASES = Path(__file__).parent / "public"
 PREFIX = "__connect.errors."
-
-_keys = count()
 
 
 def _cases() -> list[Any]:
@@ -42,52 +36,15 @@ def _small_batches_take_columns_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shape_book, "FEWEST_ROWS", 1)
 
 
-def _spec(case: Mapping[str, Any], task: type[Any]) -> TaskSpec:
-    roles = [converter_ref(plugins(), {}, case["in"], f"{role}.converter") for role in ("key", "value", "header")]
-    chain = transform_chain(plugins(), case["config"])
-    return TaskSpec(f"case-{next(_keys)}", "c", 0, PluginRef(here(task)), *roles, chain, DEAD_LETTERS)
-
-
-def _row(raw: Mapping[str, Any]) -> dict[str, Any]:
-    headers = [{"key": name, "value": to_bytes(form)} for name, form in raw["headers"]]
-    cells = {"key": to_bytes(raw["key"]), "value": to_bytes(raw["value"])}
-    return {**cells, "headers": headers or None, "timestamp": raw["timestamp"]}
-
-
-def _put(case: Mapping[str, Any], task: type[Any], times: int) -> tuple[Any, ...]:
-    """All records of a case in one batch, several times over; offsets go on from that of the first record."""
-    topics, began = MemoryTopics(), int(time.time() * 1000)
-    places: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
-    for raw in case["records"]:
-        places.setdefault((raw["topic"], raw["partition"]), []).append(raw)
-    ranges = [
-        topics.store(topic, [_row(raw) for raw in records] * times, first=records[0]["offset"], partition=partition)
-        for (topic, partition), records in places.items()
-    ]
-    receipt = put_all(topics, ranges, _spec(case, task))
-    assert receipt.failure is None, receipt.failure
-    letters = topics.written.get(TopicPartition("dlq", 0), [])
-    for letter in letters:
-        if letter["timestamp"] >= began:
-            letter["timestamp"] = "when it failed"
-    counts = (receipt.read, receipt.written, receipt.filtered, receipt.skipped, receipt.failed, receipt.error_log)
-    return list(Keeping.kept), letters, counts
-
-
-def _comparable(outcome: tuple[Any, ...]) -> tuple[Any, ...]:
-    records, letters, counts = outcome
-    return [exact(record) for record in records], letters, counts
-
-
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("case", _cases())
 def test_a_batch_of_records_comes_out_the_same_either_way(case: dict[str, Any], times: int) -> None:
-    assert _comparable(_put(case, KeepingMixed, times)) == _comparable(_put(case, Keeping, times))
+    assert comparable(put_case(case, KeepingMixed, times)) == comparable(put_case(case, Keeping, times))
 
 
 @pytest.mark.parametrize("case", [c for c in _cases() if "offset.field" not in json.dumps(c.values[0]["config"])])
 def test_a_batch_of_records_comes_out_as_observed(case: dict[str, Any]) -> None:
-    records, letters, _ = _put(case, KeepingMixed, times=1)
+    records, letters, _ = put_case(case, KeepingMixed, times=1)
     by_place = sorted(zip(case["records"], case["expect"], strict=True), key=lambda pair: _first_place(case, pair[0]))
     sink = Side.of(case["out"])
     left, failed = iter(records), iter(letters)

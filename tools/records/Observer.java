@@ -1,5 +1,6 @@
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -54,7 +55,7 @@ import org.apache.kafka.connect.util.ConnectorTaskId;
  * uses and in the order in which a sink task reads and a source task writes.
  */
 public final class Observer {
-    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ObjectMapper JSON = new ObjectMapper().enable(JsonWriteFeature.ESCAPE_NON_ASCII.mappedFeature());
     private static final ConnectorTaskId TASK = new ConnectorTaskId("observed", 0);
     private static final String SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector";
 

@@ -33,6 +33,8 @@ CASES = ROOT / "tests" / "records" / "public"
 BUILD = ROOT / "build" / "record-goldens"
 OBSERVER = Path(__file__).with_name("Observer.java")
 JAVA_OPTIONS = ("-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US", "-Dfile.encoding=UTF-8")
+ESCAPED_SURROGATES = "backslashreplace"
+"""Half a character cannot be written in UTF-8; Python's escape for it happens to be that of JSON."""
 JDK_WORDING = "Invalid regex: "
 """What follows it in a message is the JDK's text, which differs between releases and even between runs."""
 
@@ -47,11 +49,12 @@ def main() -> int:
     for case, seen in zip(cases, observe(cases), strict=True):
         case.pop("expect", None)
         case.pop("config_error", None)
-        case.update(_readable(seen))
-    changed = [path for path, group in groups.items() if path.read_text("utf-8") != dump(group)]
+        case.update(readable(seen))
+    shown = {path: dump(group).encode("utf-8", ESCAPED_SURROGATES) for path, group in groups.items()}
+    changed = [path for path, data in shown.items() if path.read_bytes() != data]
     if not options.check:
         for path in changed:
-            path.write_text(dump(groups[path]), "utf-8")
+            path.write_bytes(shown[path])
     told = "differ" if options.check else "written"
     print(f"{len(cases)} cases of {len(groups)} files observed on Kafka {KAFKA}; {len(changed)} files {told}")
     for path in changed:
@@ -123,7 +126,7 @@ def _base64(form: Any) -> str | None:
     return None if data is None else base64.b64encode(data).decode()
 
 
-def _readable(seen: dict[str, Any]) -> dict[str, Any]:
+def readable(seen: dict[str, Any]) -> dict[str, Any]:
     """An observation as case files show it."""
     if "config_error" in seen:
         return {"config_error": _refusal(seen["config_error"])}

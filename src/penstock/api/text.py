@@ -148,6 +148,12 @@ def java_text(value: Any, schema: Schema | None = None) -> str:
     return str(value)
 
 
+def schema_text(schema: Schema) -> str:
+    """A schema as Java prints it."""
+    name = f"{schema.name}:" if schema.name is not None else ""
+    return f"Schema{{{name}{schema.type.name}}}"
+
+
 def _dict_text(value: dict[Any, Any], schema: Schema | None) -> str:
     if schema is not None and schema.type is SchemaType.STRUCT:
         fields = ((f, value.get(f.name)) for f in schema.fields)

@@ -246,7 +246,7 @@ def _narrow(integer: int) -> Parsed:
 def _parse_temporal(token: str) -> Parsed | None:
     """The length alone decides which of the three forms is tried; the rest is lenient."""
     token = token.replace("\\:", ":")
-    if len(token) == 12 and (match := _TIME.match(token)):
+    if len(token) == 13 and (match := _TIME.match(token)):
         return TIME, from_millis(_clock(match.groups()), TIME_NAME)
     if len(token) == 24 and (match := _TIMESTAMP.match(token)):
         fields = match.groups()

@@ -19,6 +19,9 @@ from penstock.api.text import java_class, round_to_float32
 
 from .common import ValueAndHeaderConverter
 
+_NAN = bytes.fromhex("7ff8000000000000")
+"""The one form in which Java writes a double that is no number; a float keeps the bits it has."""
+
 
 class NumberConverter(ValueAndHeaderConverter):
     """The common part: a value must be of the one Java class that the converter is for."""
@@ -87,8 +90,28 @@ class FloatConverter(NumberConverter):
     number_class = "java.lang.Float"
 
     def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
-        rounded = round_to_float32(value) if type(value) is float else value
-        return super().from_data(topic, schema, rounded)
+        rounded = round_to_float32(value) if type(value) is float and value == value else value
+        data = super().from_data(topic, schema, rounded)
+        return data if value is None or value == value else _single_nan(value)
+
+    def to_data(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        schema, value = super().to_data(topic, data)
+        return schema, value if data is None or value == value else _double_nan(data)
+
+
+def _double_nan(single: bytes) -> float:
+    """What is no number, with all its bits: the hardware would change one on the way to 64 bits."""
+    bits = int.from_bytes(single, "big")
+    wide = (bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29
+    found: float = struct.unpack(">d", wide.to_bytes(8, "big"))[0]
+    return found
+
+
+def _single_nan(double: float) -> bytes:
+    """The reverse of :func:`_double_nan`."""
+    wide = int.from_bytes(struct.pack(">d", double), "big")
+    bits = wide >> 29 & 0x7FFFFF or 0x400000
+    return ((wide >> 63) << 31 | 0xFF << 23 | bits).to_bytes(4, "big")
 
 
 class DoubleConverter(NumberConverter):
@@ -99,3 +122,7 @@ class DoubleConverter(NumberConverter):
     schema = OPTIONAL_FLOAT64
     layout = Struct(">d")
     number_class = "java.lang.Double"
+
+    def from_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        data = super().from_data(topic, schema, value)
+        return data if value is None or value == value else _NAN

@@ -13,6 +13,7 @@ from penstock.api.errors import ConfigError
 from penstock.api.record import OPTIONAL_STRING, Schema, SchemaType
 from penstock.api.text import java_text
 
+from .character_sets import codec_of
 from .common import CONVERTER_TYPE, ValueAndHeaderConverter
 
 if TYPE_CHECKING:
@@ -53,11 +54,9 @@ Decode = Callable[[bytes], str]
 
 def _codec(name: str) -> tuple[Encode, Decode]:
     """Functions for a Java character set. Java's UTF-16 and UTF-32 are big-endian unless a mark says otherwise."""
-    try:
-        "".encode(name)
-        canonical = codecs.lookup(name).name
-    except (LookupError, ValueError):
-        raise UnsupportedEncodingError(f"Unsupported encoding {name}") from None
+    canonical = codec_of(name)
+    if canonical is None:
+        raise UnsupportedEncodingError(f"Unsupported encoding {name}")
     if canonical == "utf-8":
         return lambda text: text.encode("utf-8", "replace"), decode_java_utf8
     if canonical in ("utf-16", "utf-32"):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, non_null, one_of
 from penstock.api.errors import ConfigError, DataError
+from penstock.api.header_check import check_header
 from penstock.api.record import Field, Header, Record, Schema, get_field
 from penstock.api.transform import Transform
 from penstock.api.values import parse_text
@@ -22,7 +23,6 @@ from .structs import (
     rebuilt,
     require_map,
     require_struct,
-    schema_text,
 )
 
 
@@ -155,8 +155,7 @@ class HeaderFrom(SidedTransform):
                 NULL_POINTER,
             )
         value = get_field(struct, field, self._with_default)
-        if value is None and not field.schema.optional:
-            raise DataError(f"A null value requires an optional schema but was {schema_text(field.schema)}")
+        check_header(field.schema, value)
         return Header(header, value, field.schema)
 
 

@@ -17,6 +17,7 @@ from penstock.api.record import Float32, Int8, Int16, Int32, Record, Schema
 from penstock.api.text import java_class
 
 from .columns import Members, are_complete, column_of, members_of, same
+from .java.hash_order import hash_map_order
 from .java.numbers import parse_big_decimal, to_double, to_float, to_integer
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import REPLACE_NULL, SchemaCache, StructCopier, non_empty_list, require_map, require_struct
@@ -95,7 +96,7 @@ class MaskField(SidedTransform):
     def configure(self, settings: Mapping[str, Any]) -> None:
         parsed = self.config.parse(settings)
         self._fields = frozenset(parsed["fields"])
-        self._schemaless = tuple(_Masked(name, None, {}) for name in self._fields)
+        self._schemaless = tuple(_Masked(name, None, {}) for name in hash_map_order(dict.fromkeys(parsed["fields"])))
         self._replacement: str | None = parsed["replacement"]
         self._with_default: bool = parsed["replace.null.with.default"]
         self._plans = SchemaCache(self._plan)

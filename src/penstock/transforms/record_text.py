@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from penstock.api.record import Header, Record, Schema
-from penstock.api.text import java_text
-
-from .structs import schema_text
+from penstock.api.text import java_text, schema_text
 
 
 def record_text(record: Record) -> str:

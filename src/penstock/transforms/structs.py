@@ -101,12 +101,6 @@ def null_in_required(field: Field) -> DataError:
     return DataError(f'Invalid value: null used for required field: "{field.name}", schema type: {kind}')
 
 
-def schema_text(schema: Schema) -> str:
-    """A schema as Java prints it."""
-    name = f"{schema.name}:" if schema.name is not None else ""
-    return f"Schema{{{name}{schema.type.name}}}"
-
-
 class StructCopier:
     """Copies structs of one schema into new dicts, filling in defaults and refusing nulls that are not allowed."""
 

@@ -24,7 +24,7 @@ from penstock.api.logical import (
     to_millis,
 )
 from penstock.api.record import INT64, STRING, Field, Record, Schema, SchemaType
-from penstock.api.text import java_class
+from penstock.api.text import java_class, schema_text
 
 from .columns import are_complete, column_of, is_nothing, mapped, members_of
 from .java.date_format import DateFormatter
@@ -41,7 +41,6 @@ from .structs import (
     rebuilt,
     require_map,
     require_struct,
-    schema_text,
     with_default,
 )
 
@@ -66,7 +65,7 @@ _FromMillis = Callable[[int], Any]
 class _StructPlan(NamedTuple):
     schema: Schema
     copier: StructCopier
-    kind: str | None
+    field: Schema | None
     """What the field holds; ``None`` when the struct has no such field."""
 
 
@@ -158,8 +157,8 @@ class TimestampConverter(SidedTransform):
         plan = self._structs.get(schema)
         if not are_complete(members, schema.fields, self._with_default):
             return None
-        if plan.kind is not None:
-            field_kind, values = plan.kind, Column(members[self._field], schema.by_name[self._field].schema)
+        if plan.field is not None:
+            field_kind, values = _kind_of(plan.field), Column(members[self._field], plan.field)
             members[self._field] = mapped(values, lambda value: self._convert(value, field_kind), arrow)
         return column_of(members, plan.schema)
 
@@ -182,8 +181,8 @@ class TimestampConverter(SidedTransform):
         if struct is None:
             return None
         result = plan.copier.copy(struct)
-        if plan.kind is not None:
-            result[self._field] = self._convert(result.get(self._field), plan.kind)
+        if plan.field is not None:
+            result[self._field] = self._convert(result.get(self._field), _kind_of(plan.field))
         return result
 
     def _struct_plan(self, schema: Schema) -> _StructPlan:
@@ -191,8 +190,8 @@ class TimestampConverter(SidedTransform):
         changed = [Field(f.name, self._target_schema(f.schema)) if f.name == self._field else f for f in fields]
         updated = rebuilt(schema, changed).with_(optional=schema.optional)
         converted = schema.by_name.get(self._field)
-        kind = _kind_of(converted.schema) if converted is not None else None
-        plan = _StructPlan(updated, StructCopier(fields, self._with_default), kind)
+        held = converted.schema if converted is not None else None
+        plan = _StructPlan(updated, StructCopier(fields, self._with_default), held)
         if schema.default_value is None:
             return plan
         return plan._replace(schema=with_default(updated, self._convert_struct(schema.default_value, plan)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from penstock.api.batch import Column, Part
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, Width, one_of_ignoring_case
 from penstock.api.errors import DataError
+from penstock.api.header_check import check_header
 from penstock.api.record import Schema
 
 from ..common import CONVERTER_TYPE, ValueAndHeaderConverter
@@ -64,7 +65,7 @@ _CONFIG = ConfigDef(
         Importance.LOW,
         "Controls which format this converter will serialize decimals in."
         " This value is case insensitive and can be either 'BASE64' (default) or 'NUMERIC'",
-        one_of_ignoring_case("BASE64", "NUMERIC"),
+        one_of_ignoring_case("NUMERIC", "BASE64"),
         group="Serialization",
         order=0,
         width=Width.MEDIUM,
@@ -138,6 +139,11 @@ class JsonConverter(ValueAndHeaderConverter):
         except RecursionError:
             with room_to_recurse():
                 return self._read(data)
+
+    def to_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        schema, value = self.to_data(topic, data)
+        check_header(schema, value)
+        return schema, value
 
     def encode(self, topic: str, column: Column) -> pa.Array | None:
         from .column_writer import json_texts

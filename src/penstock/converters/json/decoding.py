@@ -26,7 +26,7 @@ from penstock.api.logical import (
     wrap,
 )
 from penstock.api.record import FrozenKey, Schema, SchemaType
-from penstock.api.text import decimal_to_float32
+from penstock.api.text import decimal_to_float32, java_class
 
 from .reader import MISSING, to_plain
 
@@ -34,6 +34,7 @@ Read = Callable[[Any], Any]
 
 _BASE64 = re.compile(r"(?:[\x00-\x20]*[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==))*[\x00-\x20]*")
 _NO_BLANKS = dict.fromkeys(range(33))
+_CONTAINERS = (SchemaType.ARRAY, SchemaType.MAP, SchemaType.STRUCT)
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 
 
@@ -44,7 +45,12 @@ def reader_for(schema: Schema | None, replace_null: bool, location: str | None =
     """
     if schema is None:
         return _plain
-    read = _LOGICAL[schema.name](schema) if schema.name in _LOGICAL else _by_type(schema, replace_null, location)
+    if schema.name not in _LOGICAL:
+        read = _by_type(schema, replace_null, location)
+    elif location is not None and schema.type in _CONTAINERS:
+        read = _misnamed_reader(schema)
+    else:
+        read = _LOGICAL[schema.name](schema)
     if schema.default_value is not None and replace_null:
         return lambda node: schema.default_value if node is None else read(node)
     if schema.optional:
@@ -96,6 +102,17 @@ def _by_type(schema: Schema, replace_null: bool, location: str | None) -> Read:
     if kind in (SchemaType.STRING, SchemaType.BYTES):
         return _text_reader(schema, location)
     return {SchemaType.FLOAT32: _float32, SchemaType.FLOAT64: _float64, SchemaType.BOOLEAN: _boolean}[kind]
+
+
+def _misnamed_reader(schema: Schema) -> Read:
+    """A container with the name of a logical type reads as that type, which then cannot go into a struct."""
+    read = _LOGICAL[schema.name](schema)
+
+    def refuse(node: Any) -> Any:
+        found = java_class(read(node))
+        raise DataError(f"class {found} cannot be cast to {schema.type.name}", "java.lang.ClassCastException")
+
+    return refuse
 
 
 def _integer_reader(bits: int) -> Read:

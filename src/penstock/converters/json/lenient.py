@@ -1,7 +1,8 @@
 """A patient JSON parser with Jackson's manners: slow, exact, and without recursion.
 
-It allows leading zeros and anything after the first value, detects UTF-16 and UTF-32, keeps lone surrogates, and
-refuses nesting beyond 1000 and numbers beyond 1000 characters.
+It allows leading zeros and anything after the first value, detects UTF-16 and UTF-32, keeps lone surrogates (even when
+they are encoded, as some databases do) and overlong UTF-8, and refuses nesting beyond 1000 and numbers beyond 1000
+characters.
 """
 
 from __future__ import annotations
@@ -38,6 +39,13 @@ _WORD_CATEGORIES = {"Sc", "Pc", "Mn", "Mc", "Nl", "Cf", "Cc", "Cs"}
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
+_ODD_UTF8 = re.compile(
+    rb"(?<!\\)(?:[\xc0\xc1][\x80-\xbf]|(?:\xe0[\x80-\x9f]|\xed[\xa0-\xbf])[\x80-\xbf]"
+    rb"|(?:\xf0[\x80-\x8f]|\xf4[\x90-\xbf]|[\xf5-\xf7][\x80-\xbf])[\x80-\xbf]{2})"
+)
+"""Bytes of the form of UTF-8 for which there is a shorter form, or no character."""
+
+
 class JsonError(ValueError):
     """The bytes are no JSON."""
 
@@ -51,10 +59,25 @@ def _text_of(data: bytes) -> str:
     """Undecodable bytes of UTF-8 become surrogates, which are refused only where they matter."""
     mark = next((mark for mark in _MARKS if data.startswith(mark)), b"") if len(data) >= 4 else b""
     encoding = _MARKS[mark] if mark else _encoding_by_zeros(data[:4])
+    data = data[len(mark) :]
+    if encoding == "utf-8":
+        data = _ODD_UTF8.sub(_escaped_bits, data)
     try:
-        return data[len(mark) :].decode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
+        return data.decode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
     except UnicodeDecodeError as error:
         raise JsonError(str(error)) from None
+
+
+def _escaped_bits(found: re.Match[bytes]) -> bytes:
+    """Odd UTF-8 as the escapes of the characters that its bits stand for."""
+    first, *rest = found.group()
+    code = first & (0x1F, 0x0F, 0x07)[len(rest) - 1]
+    for byte in rest:
+        code = code << 6 | byte & 0x3F
+    if len(rest) < 3:
+        return b"\\u%04x" % code
+    code -= 0x10000
+    return b"\\u%04x\\u%04x" % ((0xD800 | code >> 10) & 0xFFFF, 0xDC00 | code & 0x3FF)
 
 
 def _encoding_by_zeros(start: bytes) -> str:
@@ -128,7 +151,7 @@ class _Scanner:
 
     def _literal(self, match: re.Match[str]) -> bool | None:
         self._at = match.end()
-        if _continues_word(self._text[self._at : self._at + 1]):
+        if _continues_word(self._text[self._at : self._at + 1]) or self._text.startswith("\\u", self._at):
             raise JsonError(f"unknown word at {match.start()}")
         return _LITERALS[match.group()]
 

@@ -226,6 +226,8 @@ class _Parser:
             return rf"(?=(?:\r\n|{_LINE_END})?\Z)"
         if char == "R":
             return "(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])"
+        if char == "X":
+            return rf"(?:\r\n|[\s\S]{to_regex(named('M') or ())}*)"
         self.at -= 1
         ranges = self._escaped_set()
         return self._set(ranges) if len(ranges) != 1 or ranges[0][0] != ranges[0][1] else re.escape(chr(ranges[0][0]))
