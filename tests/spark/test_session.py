@@ -15,7 +15,7 @@ import pytest
 
 from penstock.spark.dispatcher import Dispatcher
 from penstock.spark.executor import Runnable
-from penstock.spark.session import SparkEngine, SparkStartError, start_spark, start_spark_in_background
+from penstock.spark.session import SparkEngine, SparkStartError, start_spark
 from penstock.spark.splits import Receipt
 from tests.spark.works import Count
 from tests.support.waiting import wait_until
@@ -55,7 +55,7 @@ def test_the_worker_s_spark_keys_win_and_the_rest_suits_small_batches(tmp_path: 
 
 def test_spark_can_be_started_again_in_the_same_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
-        engine = start_spark_in_background({}, tmp_path).result(timeout=120)
+        engine = start_spark({}, tmp_path)
         assert engine.context.parallelize([1, 2], 2).sum() == 3
         engine.stop()
     assert "WARN" not in "".join(capfd.readouterr())

@@ -141,17 +141,12 @@ def _apply(worker: StandaloneWorker, request: CreateRequest) -> str:
 
 
 def tell_when_ready(spark: Future[Any], console: StartUpConsole, stopping: threading.Event) -> None:
-    """Say when Spark is up, or why it is not."""
+    """Say when Spark is up. Why it is not, while it is not, is in the log."""
     console.step("Spark is starting in the background …")
 
     def tell(future: Future[Any]) -> None:
-        if future.cancelled() or stopping.is_set():
-            return
-        error = future.exception()
-        if error is None:
+        if not stopping.is_set() and future.exception() is None:
             console.done("Spark is ready, records flow")
-        else:
-            console.error(f"Spark did not start, no records will flow: {error}")
 
     spark.add_done_callback(tell)
 

@@ -72,6 +72,7 @@ class StandaloneWorker:
         services = Services(config, configs, offsets, topics, plugins, self._calls, _cluster_id(database))
         services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
         services.pumps = pump_services(services, spark, topics)
+        services.spark_trouble = lambda: spark.trouble
         self._worker = worker = Worker(services)
         attach(services, worker, worker.settled)
         self.herder = StandaloneHerder(self._runtime.loop, services, worker, Loggers())

@@ -94,6 +94,7 @@ class DistributedWorker:
         )
         services.statuses.generation = lambda: member.generation
         services.pumps = pump_services(services, spark, leased(home, lambda: member.membership.lease.is_valid))
+        services.spark_trouble = lambda: spark.trouble
         effects = ClusterEffects(services)
         attach(services, worker, effects.ended)
         signing = signing_settings(config)

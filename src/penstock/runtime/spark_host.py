@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import Future
 
 from penstock.spark.dispatcher import Dispatcher
-from penstock.spark.session import SparkEngine, SparkStartError, start_spark, start_spark_in_background
+from penstock.spark.session import SparkEngine, SparkStartError, start_spark
 
 from .worker_config import WorkerConfig
 
@@ -16,17 +16,23 @@ log = logging.getLogger(__name__)
 STOP_SECONDS = 5.0
 STARTING_SECONDS = 2.0
 """A Spark that is still starting when the worker stops gets this long; its JVM ends with our process anyway."""
+FIRST_RETRY_SECONDS = 1.0
 LONGEST_RETRY_SECONDS = 30.0
 
 
 class SparkHost:
-    """``ready`` ends when Spark is up; it is another future after Spark was started again."""
+    """``ready`` ends when Spark is up, however many tries that takes; it is another future after a later start.
+
+    What tasks want of Spark waits until then. ``trouble`` says meanwhile why the last try failed.
+    """
 
     def __init__(self, config: WorkerConfig) -> None:
         self._config = config
         self._stopping = threading.Event()
-        self.ready: Future[SparkEngine] = start_spark_in_background(config.properties, config.data_dir)
+        self.trouble: str | None = None
+        self.ready: Future[SparkEngine] = Future()
         self.dispatcher = Dispatcher(self.ready, self._start_again)
+        threading.Thread(target=self._start_first, name="spark-start", daemon=True).start()
 
     def stop(self) -> None:
         """What runs on Spark is dropped."""
@@ -37,19 +43,34 @@ class SparkHost:
         except Exception as error:
             log.debug("Spark was not there to be stopped: %s", error)
 
+    def _start_first(self) -> None:
+        try:
+            self.ready.set_result(self._start())
+        except BaseException as error:
+            self.ready.set_exception(error)
+
     def _start_again(self) -> SparkEngine:
-        """A new Spark for one whose JVM died. Tried until it comes up; tasks wait for it meanwhile."""
-        seconds = 1.0
+        """A new Spark for one whose JVM died."""
+        engine = self._start()
+        log.info("Spark is up again")
+        self.ready = Future()
+        self.ready.set_result(engine)
+        return engine
+
+    def _start(self) -> SparkEngine:
+        """Tried until it comes up, with pauses that grow. Raises ``SparkStartError`` when the worker stops."""
+        seconds = FIRST_RETRY_SECONDS
         while not self._stopping.is_set():
             try:
                 engine = start_spark(self._config.properties, self._config.data_dir)
-            except (SparkStartError, OSError) as error:
-                log.error("Spark did not start again; the next try is in %g s. %s", seconds, error)
+            except Exception as error:
+                if self._stopping.is_set():
+                    break
+                self.trouble = str(error)
+                log.error("Spark did not start; tasks wait, and the next try is in %g s. %s", seconds, error)
                 self._stopping.wait(seconds)
                 seconds = min(2 * seconds, LONGEST_RETRY_SECONDS)
                 continue
-            log.info("Spark is up again")
-            self.ready = Future()
-            self.ready.set_result(engine)
+            self.trouble = None
             return engine
         raise SparkStartError("The worker is stopping")

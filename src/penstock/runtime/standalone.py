@@ -119,7 +119,16 @@ class StandaloneHerder(SharedHerder):
         await restarted
 
     async def _health(self) -> Health:
-        return Health("healthy", READY) if self.ready else Health("starting", STARTING, 503)
+        return healthy(self.services) if self.ready else Health("starting", STARTING, 503)
+
+
+def healthy(services: Services) -> Health:
+    """A worker that takes requests; whether records flow as well is in the message."""
+    trouble = services.spark_trouble()
+    if trouble is None:
+        return Health("healthy", READY)
+    reason = trouble.partition("\n")[0]
+    return Health("healthy", f"{READY} But no records flow, for Spark did not start and is tried again. {reason}")
 
 
 def _log_failed_restart(done: asyncio.Future[None]) -> None:

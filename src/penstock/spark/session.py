@@ -13,7 +13,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -144,22 +143,6 @@ def _start_context(conf: SparkConf, output: BinaryIO) -> SparkContext:
 
     gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
     return SparkContext(conf=conf, gateway=gateway)
-
-
-def start_spark_in_background(
-    settings: Mapping[str, str], data_dir: Path, name: str = "penstock"
-) -> Future[SparkEngine]:
-    """Start Spark on a thread of its own."""
-    started: Future[SparkEngine] = Future()
-
-    def start() -> None:
-        try:
-            started.set_result(start_spark(settings, data_dir, name))
-        except BaseException as error:
-            started.set_exception(error)
-
-    threading.Thread(target=start, name="spark-start", daemon=True).start()
-    return started
 
 
 def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: Path, logs: Path) -> SparkConf:
