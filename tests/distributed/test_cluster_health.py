@@ -67,9 +67,18 @@ def test_the_owner_restarts_what_failed_and_everybody_knows(cluster: Cluster, pr
     )
     for worker in cluster.workers:
         wait_until(lambda: _restarts(worker, probe.name) >= 2, "the restarts are known", SECONDS)  # noqa: B023
+        wait_until(lambda: _told_by_all(cluster, worker, probe.name), "every worker's log", SECONDS)  # noqa: B023
     probe.heal()
     probe.wait("RUNNING", tasks=3)
     probe.request("DELETE")
+
+
+def _told_by_all(cluster: Cluster, worker: PenstockProcess, name: str) -> bool:
+    """Whether the lines of the failing task are told, and so are those of whoever runs the connector instance."""
+    lines = worker.http.get(f"/connectors/{name}/logs?lines=500").json()["lines"]
+    owners = cluster.owners(name)
+    failing = any(line["task"] == 1 and "automatic restart" in line["message"] for line in lines)
+    return failing and owners.get("1") in {line["worker_id"] for line in lines}
 
 
 def _restarts(worker: PenstockProcess, name: str) -> int:

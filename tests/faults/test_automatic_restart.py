@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ LATE = {**QUICK, "errors.restart.backoff.ms": "3600000", "errors.restart.backoff
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
     folder = tmp_path_factory.mktemp("restarting")
-    with PenstockProcess(folder, {**SETTINGS, "health.stalled.after.ms": "300"}) as process:
+    settings = {**SETTINGS, "health.stalled.after.ms": "300"}
+    with PenstockProcess(folder, settings, files=[Path("--json-logs")]) as process:
         wait_for_spark(process, folder)
         yield process
 
@@ -63,6 +65,29 @@ def test_attempts_come_to_an_end_and_a_user_begins_them_anew(probe: Probe) -> No
     assert probe.request("POST", "/tasks/0/restart").status_code == 204
     probe.wait("RUNNING")
     assert health(probe)["restarts"] == 0
+
+
+def test_the_log_of_a_connector_can_be_asked_for_and_is_json_in_the_file(probe: Probe) -> None:
+    probe.create_with_trouble({**QUICK, "fail": "task.start", "errors.restart.attempts": "1"})
+    given_up = f"task {probe.name}-0 failed again after 1 automatic restarts and stays FAILED"
+
+    def logged() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = probe.request("GET", "/logs?lines=50").json()["lines"]
+        return [line for line in found if line["message"] == given_up]
+
+    wait_until(logged, "the log tells it", SECONDS)
+    (line,) = logged()
+    worker_id = probe.worker.status(probe.name)["connector"]["worker_id"]
+    assert (line["level"], line["task"], line["worker_id"]) == ("ERROR", 0, worker_id)
+    texts = [line["message"] for line in probe.request("GET", "/logs").json()["lines"]]
+    assert any("task.start was told to fail" in text for text in texts)
+    assert len(probe.request("GET", "/logs?lines=1").json()["lines"]) == 1
+    refused = probe.request("GET", "/logs?lines=many")
+    assert (refused.status_code, "from 1 to 500, not 'many'" in refused.text) == (400, True)
+    assert probe.worker.http.get("/connectors/nobody/logs").status_code == 404
+    written = [json.loads(text) for text in probe.worker.output.read_text().splitlines() if text.startswith("{")]
+    (same,) = [entry for entry in written if entry["message"] == given_up]
+    assert (same["connector"], same["task"], same["worker"]) == (probe.name, 0, worker_id)
 
 
 def test_a_connector_that_fails_to_start_is_started_again(probe: Probe) -> None:

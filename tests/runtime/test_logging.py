@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,32 @@ def test_lines_of_a_connector_say_so(tmp_path: Path) -> None:
     first, second = file.read_text().splitlines()
     assert "WARN [orders|task-0] slow down (penstock.test:" in first
     assert "INFO after (penstock.test:" in second
+
+
+def test_lines_name_the_worker(tmp_path: Path) -> None:
+    configure_logging("info", tmp_path / "worker.log", worker="10.0.0.1:8083")
+    logging.getLogger("penstock.test").info("hello")
+    assert (tmp_path / "worker.log").read_text().rstrip().endswith(" on 10.0.0.1:8083)")
+
+
+def test_json_lines_carry_connector_task_worker_and_trace(tmp_path: Path) -> None:
+    configure_logging("info", tmp_path / "worker.log", as_json=True, worker="10.0.0.1:8083")
+    logger = logging.getLogger("penstock.test")
+    with connector_context("orders", "task-7"):
+        try:
+            raise ValueError("a\nb")
+        except ValueError:
+            logger.exception('it "failed"\n%s', "here")
+    with connector_context("orders"):
+        logger.info("näher")
+    logger.warning("after")
+    failed, of_connector, after = map(json.loads, (tmp_path / "worker.log").read_text().splitlines())
+    assert failed["message"] == 'it "failed"\nhere'
+    assert failed["trace"].endswith("ValueError: a\nb")
+    assert (failed["connector"], failed["task"], failed["worker"]) == ("orders", 7, "10.0.0.1:8083")
+    assert datetime.fromisoformat(failed["time"].replace("Z", "+00:00")).tzinfo is not None
+    assert (of_connector["message"], of_connector["connector"], "task" in of_connector) == ("näher", "orders", False)
+    assert (after["level"], after["logger"], "connector" in after) == ("WARN", "penstock.test", False)
 
 
 def test_configuring_again_replaces_the_file(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ JOIN_LOOK_SECONDS = 0.1
 NO_KAFKA = "Workers of a cluster need packages that are not installed ({}). Install them: pip install 'penstock[kafka]'"
 
 
-def run_distributed(worker_file: Path) -> int:
+def run_distributed(worker_file: Path, json_logs: bool = False) -> int:
     """Run until a signal comes; the exit code."""
     console = StartUpConsole()
     try:
@@ -33,7 +33,7 @@ def run_distributed(worker_file: Path) -> int:
     except WorkerConfigError as error:
         console.error(str(error))
         return START_UP
-    configure_logging(config.log_level, config.log_file)
+    configure_logging(config.log_level, config.log_file, config.log_as_json or json_logs, config.worker_id)
     announce(console, config, config.log_file)
     return _serve(config, console)
 

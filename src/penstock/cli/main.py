@@ -19,6 +19,11 @@ PARSER_USAGE = 2
 """What the argument parser ends with after a wrong usage."""
 
 
+JsonLogs = Annotated[
+    bool, typer.Option("--json-logs", help="Log one JSON object a line; also log.format=json in a worker file.")
+]
+
+
 class Ended(Exception):
     """A command came to its end with an exit code of its own, which is not to be mixed up with the parser's."""
 
@@ -64,6 +69,7 @@ def run(
     worker_file: Annotated[
         Optional[Path], typer.Option("--worker-file", "-w", help="A worker file for all other settings.")  # noqa: UP045
     ] = None,
+    json_logs: JsonLogs = False,
 ) -> None:
     """Run a worker with pipeline files, or with the built-in example.
 
@@ -85,7 +91,7 @@ def run(
     """
     from .run import run_pipelines
 
-    raise Ended(run_pipelines(paths or [], data_dir, port, worker_file, watch))
+    raise Ended(run_pipelines(paths or [], data_dir, port, worker_file, watch, json_logs))
 
 
 @app.command()
@@ -99,6 +105,7 @@ def standalone(
             metavar="CONNECTOR_FILE", help="Connectors: JSON (flat, or with name and config) or properties."
         ),
     ] = None,
+    json_logs: JsonLogs = False,
 ) -> None:
     """Run one worker as connect-standalone does, from the same files.
 
@@ -116,7 +123,7 @@ def standalone(
     """
     from .standalone import run_standalone
 
-    raise Ended(run_standalone(worker_file, connector_files or []))
+    raise Ended(run_standalone(worker_file, connector_files or [], json_logs))
 
 
 @app.command()
@@ -124,6 +131,7 @@ def distributed(
     worker_file: Annotated[
         Path, typer.Argument(metavar="WORKER_FILE", help="A Kafka Connect worker file (properties).")
     ],
+    json_logs: JsonLogs = False,
 ) -> None:
     """Run one worker of a cluster as connect-distributed does, from the same file.
 
@@ -157,7 +165,7 @@ def distributed(
     """
     from .distributed import run_distributed
 
-    raise Ended(run_distributed(worker_file))
+    raise Ended(run_distributed(worker_file, json_logs))
 
 
 @app.command()

@@ -18,7 +18,12 @@ from .standalone import announce
 
 
 def run_pipelines(
-    paths: Sequence[Path], data_dir: Path | None, port: int | None, worker_file: Path | None, watch: bool
+    paths: Sequence[Path],
+    data_dir: Path | None,
+    port: int | None,
+    worker_file: Path | None,
+    watch: bool,
+    json_logs: bool = False,
 ) -> int:
     """Run until a signal comes; the exit code."""
     console = StartUpConsole()
@@ -34,7 +39,7 @@ def run_pipelines(
     from .serving import serve
 
     log_file = config.log_file or config.data_dir / "logs" / "worker.log"
-    configure_logging(config.log_level, log_file)
+    configure_logging(config.log_level, log_file, config.log_as_json or json_logs, config.worker_id)
     announce(console, config, log_file)
 
     def ready(url: str) -> None:

@@ -17,7 +17,7 @@ from .exit_codes import CONNECTOR_FILE, START_UP
 log = logging.getLogger(__name__)
 
 
-def run_standalone(worker_file: Path, connector_files: Sequence[Path]) -> int:
+def run_standalone(worker_file: Path, connector_files: Sequence[Path], json_logs: bool = False) -> int:
     """Run until a signal comes; the exit code."""
     console = StartUpConsole()
     try:
@@ -32,7 +32,7 @@ def run_standalone(worker_file: Path, connector_files: Sequence[Path]) -> int:
         return CONNECTOR_FILE
     from .serving import serve
 
-    configure_logging(config.log_level, config.log_file)
+    configure_logging(config.log_level, config.log_file, config.log_as_json or json_logs, config.worker_id)
     announce(console, config, config.log_file)
     return serve(config, connectors, console, lambda url: console.done("Worker is ready"))
 

@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from .cluster_effects import ClusterEffects
-from .cluster_health import ClusterHealth
 from .cluster_member import ClusterMember
 from .dead_letters import ReplayOutcome, ReplayRequest
 from .forwarding import AskAnotherWorker, InternalClient, elsewhere
@@ -18,8 +17,10 @@ from .group_protocol import SESSIONED, Unit
 from .health import ConnectorHealth
 from .logging import Loggers, level_number
 from .metrics import GroupView
+from .other_workers import OtherWorkers
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Plan
+from .recent_log import LogLine
 from .requests import (
     BadRequest,
     ConnectorInfo,
@@ -78,7 +79,7 @@ class DistributedHerder(SharedHerder):
         self._fencing = fencing
         self._internal = internal
         self._signing = signing
-        self._cluster_health = ClusterHealth(internal, services.config.advertised.protocol)
+        self._other_workers = OtherWorkers(internal, services.config.advertised.protocol)
         self._read_to_end = read_to_end
         self._read_statuses = read_statuses
 
@@ -175,7 +176,15 @@ class DistributedHerder(SharedHerder):
 
     async def _healths(self, names: Sequence[str], others: bool) -> Mapping[str, ConnectorHealth]:
         known = self.healths.all(names)
-        return await self._cluster_health.completed(known) if others else known
+        return await self._other_workers.completed(known) if others else known
+
+    async def _recent_log(self, name: str, lines: int, others: bool) -> Sequence[LogLine]:
+        known = await super()._recent_log(name, lines, others)
+        status = self.services.statuses.of(name)
+        if not others or status is None:
+            return known
+        workers = {status.connector.worker_id, *(task.worker_id for _, task in status.tasks)} - {self.worker_id}
+        return await self._other_workers.log_lines(name, lines, sorted(workers), known)
 
     async def _pause_or_resume(self, name: str, state: TargetState) -> None:
         if name not in self.services.configs.snapshot():

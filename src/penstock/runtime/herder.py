@@ -12,6 +12,7 @@ from .health import ConnectorHealth
 from .metrics import GroupView, MeasuredTask, WorkerMetrics
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Declared, Plan
+from .recent_log import LogLine
 from .requests import (
     BadRequest,
     CleanupInfo,
@@ -202,6 +203,13 @@ class Herder(ABC):
     @abstractmethod
     def connector_healths(self, names: Sequence[str], others: bool = True) -> Future[Mapping[str, ConnectorHealth]]:
         """How these connectors are, by name. Without ``others`` no other worker is asked for what it runs."""
+
+    @abstractmethod
+    def recent_log(self, name: str, lines: int, others: bool = True) -> Future[Sequence[LogLine]]:
+        """The last lines that were logged for a connector, oldest first, on every worker that has a part of it.
+
+        Raises ``NotFound`` (``Connector <name> not found``).
+        """
 
     @abstractmethod
     def measured(self) -> Sequence[MeasuredTask]:

@@ -1,17 +1,17 @@
-"""Logs: where lines go, which connector they belong to, and the levels that can be changed while the worker runs."""
+"""Logs: where lines go, and the levels that can be changed while the worker runs."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Lock
 
+from .log_lines import JsonLines, TextLines
+from .log_lines import connector_context as connector_context
 from .requests import LoggerLevel, NotFound
 
 ROOT = "root"
@@ -30,22 +30,8 @@ LEVELS: Mapping[str, int] = {
 }
 """Kafka Connect's level names and Python's numbers."""
 
-_LINE = "[%(asctime)s] %(levelname)s %(connector)s%(message)s (%(name)s:%(lineno)d)"
 _FILE_BYTES = 20 * 1024 * 1024
 _FILE_BACKUPS = 5
-
-_connector: ContextVar[str] = ContextVar("penstock_connector", default="")
-
-
-@contextmanager
-def connector_context(connector: str, part: str = "worker") -> Iterator[None]:
-    """Mark every line logged inside: ``[orders|worker]`` for a connector, ``[orders|task-0]`` for a task."""
-    token = _connector.set(f"[{connector}|{part}] ")
-    try:
-        yield
-    finally:
-        _connector.reset(token)
-
 
 def level_number(level: str) -> int:
     """The number of a level name in any case. Raises ``NotFound`` with Kafka Connect's text."""
@@ -60,8 +46,13 @@ def level_name(number: int) -> str:
     return max((value, name) for name, value in LEVELS.items() if value <= max(number, 1))[1]
 
 
-def configure_logging(level: str = "INFO", file: Path | None = None) -> None:
-    """Send all logs to ``file`` (rotated) or, without one, to standard output. Replaces what was set up before."""
+def configure_logging(
+    level: str = "INFO", file: Path | None = None, as_json: bool = False, worker: str = ""
+) -> None:
+    """Send all logs to ``file`` (rotated) or, without one, to standard output. Replaces what was set up before.
+
+    Lines name ``worker``; with ``as_json`` each is a JSON object.
+    """
     for name, number in LEVELS.items():
         logging.addLevelName(number, name)
     handler: logging.Handler
@@ -70,8 +61,7 @@ def configure_logging(level: str = "INFO", file: Path | None = None) -> None:
     else:
         file.parent.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(file, maxBytes=_FILE_BYTES, backupCount=_FILE_BACKUPS, encoding="utf-8")
-    handler.setFormatter(logging.Formatter(_LINE))
-    handler.addFilter(_add_connector)
+    handler.setFormatter(JsonLines(worker) if as_json else TextLines(worker))
     root = logging.getLogger()
     for old in list(root.handlers):
         root.removeHandler(old)
@@ -81,11 +71,6 @@ def configure_logging(level: str = "INFO", file: Path | None = None) -> None:
     logging.captureWarnings(True)
     for chatty in ("py4j", "httpx", "httpcore", "uvicorn.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-
-
-def _add_connector(record: logging.LogRecord) -> bool:
-    record.connector = _connector.get()
-    return True
 
 
 class Loggers:

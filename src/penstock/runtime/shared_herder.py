@@ -22,6 +22,7 @@ from .metrics import MeasuredTask, WorkerMetrics
 from .offset_changes import OffsetChanges
 from .provisioning.plan import Declared
 from .provisioning.provisioner import Provisioner
+from .recent_log import LogLine, keep_recent
 from .requests import (
     CleanupInfo,
     ConnectorInfo,
@@ -69,6 +70,7 @@ class SharedHerder(Herder):
         self.provisioner = Provisioner(services, effects, self.changes.lock, offsets.write)
         self._topics = TopicViews(services.topics)
         services.statuses.observe = self._observe
+        self._recent = keep_recent(services.config.worker_id)
         self.ready = False
 
     def connectors(self) -> Sequence[str]:
@@ -162,6 +164,14 @@ class SharedHerder(Herder):
     async def _healths(self, names: Sequence[str], others: bool) -> Mapping[str, ConnectorHealth]:
         """What this worker knows."""
         return self.healths.all(names)
+
+    def recent_log(self, name: str, lines: int, others: bool = True) -> Future[Sequence[LogLine]]:
+        return self.submit(lambda: self._recent_log(name, lines, others))
+
+    async def _recent_log(self, name: str, lines: int, others: bool) -> Sequence[LogLine]:
+        """What was logged here."""
+        self.changes.found(name)
+        return self._recent.lines(name, lines)
 
     def _observe(self, connector: str, task: int | None, state: State) -> None:
         if not self.loop.is_closed():

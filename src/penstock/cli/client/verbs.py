@@ -11,6 +11,7 @@ from . import (
     describe_verbs,
     get_verbs,
     lifecycle_verbs,
+    log_verbs,
     logger_verbs,
     migrate_verbs,
     offset_verbs,
@@ -30,6 +31,7 @@ def add_client_verbs(app: typer.Typer) -> None:
     app.add_typer(get_verbs.app, name="get", rich_help_panel=CONNECTORS)
     for command in (
         describe_verbs.describe,
+        log_verbs.logs,
         config_verbs.create,
         pipeline_verbs.apply,
         pipeline_verbs.plan,
