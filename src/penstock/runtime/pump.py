@@ -39,6 +39,7 @@ T = TypeVar("T")
 
 FIRST_RETRY_SECONDS = 0.3
 LONGEST_RETRY_SECONDS = 60.0
+SMALL_BATCH_RECORDS = 100
 LONGEST_STORAGE_RETRY_SECONDS = 5.0
 """A full disk is tried often: looking costs little, and nothing moves before there is space again."""
 
@@ -89,6 +90,10 @@ class Pump(ABC):
     ``report`` is told each new state of the task, with a trace when it is FAILED.
     """
 
+    small_batch_seconds: float
+    """A batch begins no sooner than this after a small one: records that trickle in share the cost of a batch.
+    The first record after a silence never waits."""
+
     def __init__(
         self,
         task: TaskId,
@@ -111,6 +116,7 @@ class Pump(ABC):
         self._replays = Replays()
         self._copy: Task | None = None
         self._has_dead_letter_topic = False
+        self._read_in_step = 0
 
     def pause(self) -> None:
         """Plan nothing more; the batch in progress is finished first."""
@@ -256,6 +262,7 @@ class Pump(ABC):
             ticket.cancel()
             raise asyncio.CancelledError
         for receipt in receipts.result():
+            self._read_in_step += receipt.read
             log_again(receipt.log)
         return receipts.result()
 
@@ -284,6 +291,7 @@ class Pump(ABC):
 
     async def _step_or_retry(self) -> bool:
         self._wake.clear()
+        self._read_in_step, began = 0, asyncio.get_running_loop().time()
         try:
             with self.metrics.working():
                 await self._make_dead_letter_topic()
@@ -297,6 +305,8 @@ class Pump(ABC):
                 raise
             return True
         self._retry_seconds = FIRST_RETRY_SECONDS
+        if moved and self._read_in_step < SMALL_BATCH_RECORDS:
+            await self._wait_until(began + self.small_batch_seconds)
         return moved
 
     async def _make_dead_letter_topic(self) -> None:
@@ -313,15 +323,18 @@ class Pump(ABC):
         self._has_dead_letter_topic = True
 
     async def _wait_after(self, error: Exception) -> None:
-        """Back off; new records do not shorten it, a pause or a stop does."""
+        """Back off."""
         self.metrics.try_again(error)
         longest = LONGEST_STORAGE_RETRY_SECONDS if isinstance(error, PassingStorageError) else LONGEST_RETRY_SECONDS
         seconds = min(self._retry_seconds, longest)
         log.warning("%s will try again in %g s: %s", self.task, seconds, error)
         self._retry_seconds = 2 * seconds
+        await self._wait_until(asyncio.get_running_loop().time() + seconds)
+
+    async def _wait_until(self, moment: float) -> None:
+        """New records do not shorten it, a pause or a stop does."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
-        while not self._stopping and not self._paused and (left := until - loop.time()) > 0:
+        while not self._stopping and not self._paused and (left := moment - loop.time()) > 0:
             self._wake.clear()
             await self._wait(left)
 

@@ -33,7 +33,9 @@ T = TypeVar("T")
 
 
 class SinkPump(Pump):
-    """Moves records from topics into a sink task."""
+    """Moves records from topics into a sink task. What sources write comes in batches already."""
+
+    small_batch_seconds = 0.01
 
     def __init__(
         self,

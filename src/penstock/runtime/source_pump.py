@@ -45,6 +45,8 @@ class CommittedOffsets(SourceOffsets):
 class SourcePump(Pump):
     """Moves a source task's batches into topics."""
 
+    small_batch_seconds = 0.03
+
     def __init__(
         self,
         task: TaskId,
