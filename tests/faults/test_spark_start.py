@@ -47,6 +47,7 @@ def test_records_flow_without_a_request_once_spark_starts(
     source = Probe(worker, tmp_path).create_running({"count": "10"})
     sink = Probe(worker, tmp_path, "ProbeSink", source.topic).create_running()
     wait_until(lambda: tries(worker) >= 2, "a second try", 120)
+    assert f"no records flow until it does. Spark could not start: Error: {EXCUSE}" in worker.output.read_text()
     wait_until(lambda: EXCUSE in message_of(worker), "the reason is told", 120)
     assert (source.states(), source.offsets()) == (["RUNNING", "RUNNING"], [])
     trouble.unlink()

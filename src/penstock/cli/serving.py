@@ -56,6 +56,9 @@ def serve(
         return START_UP
     worker = StandaloneWorker(config)
     worker.on_applied = lambda applied: tell_applied(applied, console)
+    worker.on_spark_trouble = lambda reason: console.error(
+        f"Spark did not start. It is tried again, and no records flow until it does. {reason}"
+    )
     server: RestServer | None = None
     code = OK
     stopping = threading.Event()
@@ -141,7 +144,7 @@ def _apply(worker: StandaloneWorker, request: CreateRequest) -> str:
 
 
 def tell_when_ready(spark: Future[Any], console: StartUpConsole, stopping: threading.Event) -> None:
-    """Say when Spark is up. Why it is not, while it is not, is in the log."""
+    """Say when Spark is up."""
     console.step("Spark is starting in the background …")
 
     def tell(future: Future[Any]) -> None:

@@ -40,7 +40,8 @@ class StandaloneWorker:
 
     ``start`` returns when connectors are being started; Spark comes up in the background, and
     ``spark_ready`` tells when. Pipeline files are applied in the background, too: ``provisioned`` ends when they were,
-    and ``on_applied`` is told of each time. ``stop`` may be called once, after ``start`` or a failed ``start``.
+    and ``on_applied`` is told of each time; ``on_spark_trouble`` hears why Spark does not start, should it not.
+    ``stop`` may be called once, after ``start`` or a failed ``start``.
     """
 
     def __init__(self, config: WorkerConfig) -> None:
@@ -54,6 +55,7 @@ class StandaloneWorker:
         self._background: list[Future[None]] = []
         self.provisioned: Future[None] = Future()
         self.on_applied: Callable[[Applied], None] = lambda applied: None
+        self.on_spark_trouble: Callable[[str], None] = lambda reason: None
         self.herder: StandaloneHerder
 
     def start(self) -> None:
@@ -66,7 +68,7 @@ class StandaloneWorker:
         configs, statuses = _stores(database)
         offsets = open_offsets(config, database)
         self._topics = topics = open_home(config, database, offsets)
-        self._spark = spark = SparkHost(config)
+        self._spark = spark = SparkHost(config, self.on_spark_trouble)
         self._runtime.start()
         plugins = Plugins([str(folder) for folder in config.plugin_path])
         services = Services(config, configs, offsets, topics, plugins, self._calls, _cluster_id(database))

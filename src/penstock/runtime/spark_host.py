@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from penstock.spark.dispatcher import Dispatcher
@@ -23,11 +24,13 @@ LONGEST_RETRY_SECONDS = 30.0
 class SparkHost:
     """``ready`` ends when Spark is up, however many tries that takes; it is another future after a later start.
 
-    What tasks want of Spark waits until then. ``trouble`` says meanwhile why the last try failed.
+    What tasks want of Spark waits until then. ``trouble`` says meanwhile why the last try failed; ``on_trouble`` is told
+    of the first one, on another thread.
     """
 
-    def __init__(self, config: WorkerConfig) -> None:
+    def __init__(self, config: WorkerConfig, on_trouble: Callable[[str], None] = lambda reason: None) -> None:
         self._config = config
+        self._on_trouble = on_trouble
         self._stopping = threading.Event()
         self.trouble: str | None = None
         self.ready: Future[SparkEngine] = Future()
@@ -66,8 +69,10 @@ class SparkHost:
             except Exception as error:
                 if self._stopping.is_set():
                     break
-                self.trouble = str(error)
                 log.error("Spark did not start; tasks wait, and the next try is in %g s. %s", seconds, error)
+                if self.trouble is None:
+                    self._on_trouble(str(error))
+                self.trouble = str(error)
                 self._stopping.wait(seconds)
                 seconds = min(2 * seconds, LONGEST_RETRY_SECONDS)
                 continue
