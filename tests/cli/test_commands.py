@@ -106,6 +106,19 @@ def test_doctor_finds_a_taken_port_and_a_folder_that_cannot_be_made(tmp_path: Pa
     assert "2 things to mend" in done.stdout
 
 
+def test_doctor_names_plugins_that_cannot_be_loaded(tmp_path: Path) -> None:
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "halfway.py").write_text("import no_such_package\n")
+    (tmp_path / "w.properties").write_text(
+        f"listeners=http://127.0.0.1:0\ndata.dir={tmp_path}/data\nplugin.path={plugins}\nconfig.providers=env\n"
+        "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
+    )
+    done = penstock_command("doctor", "--no-spark", str(tmp_path / "w.properties"))
+    assert "halfway (ModuleNotFoundError: No module named 'no_such_package') could not be loaded" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
 @pytest.mark.integration
 def test_doctor_is_content_with_a_good_machine(tmp_path: Path) -> None:
     (tmp_path / "w.properties").write_text("listeners=http://127.0.0.1:0\ndata.dir=data\nspark.master=local[1]\n")

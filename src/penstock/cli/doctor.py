@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 import platform
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -18,7 +19,9 @@ import psutil
 from rich.console import Console
 from rich.markup import escape
 
+from penstock.runtime.calls import CallTimedOut, UserCode
 from penstock.runtime.listeners import Listener
+from penstock.runtime.plugins import CONNECTORS, Plugins
 from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 from penstock.spark.java import NoJavaError, find_java
 from penstock.storage.errors import StorageError
@@ -30,6 +33,7 @@ _MB = 1024 * 1024
 LEAST_DISK = 200 * _MB
 GOOD_DISK = 2048 * _MB
 GOOD_MEMORY = 1024 * _MB
+PLUGIN_SECONDS = 60.0
 PACKAGES = ("pyspark", "pyarrow", "numpy", "msgspec", "starlette", "uvicorn")
 
 
@@ -52,6 +56,7 @@ class Finding:
 def examine(worker_file: Path | None, with_spark: bool, console: Console | None = None) -> int:
     """Print every finding; the exit code: 1 when a worker would not run."""
     console = console or Console(highlight=False, soft_wrap=True)
+    logging.getLogger("penstock").addHandler(logging.NullHandler())
     bad = 0
     for finding in _findings(worker_file, with_spark):
         bad += finding.grade is Grade.BAD
@@ -85,6 +90,7 @@ def _findings(worker_file: Path | None, with_spark: bool) -> Iterator[Finding]:
         yield Finding("settings", Grade.BAD, str(error))
         return
     yield from (Finding("settings", Grade.WARNING, warning) for warning in config.warnings)
+    yield from check_plugins(config.plugin_path)
     yield check_folder(config.data_dir)
     yield check_disk(config.data_dir)
     yield from (check_port(listener) for listener in (*config.listeners, *(config.admin_listeners or ())))
@@ -121,6 +127,20 @@ def check_memory(available: int) -> Finding:
             "memory", Grade.WARNING, text, "Close something, or lower spark.driver.memory in the worker file."
         )
     return Finding("memory", Grade.GOOD, text)
+
+
+def check_plugins(folders: Sequence[Path]) -> Iterator[Finding]:
+    """A worker runs without its broken plugins, and whoever wants one of them is told; here it is told before."""
+    plugins = Plugins([str(folder) for folder in folders])
+    try:
+        broken = UserCode().run("importing plugins", PLUGIN_SECONDS, lambda: plugins.broken).result()
+    except CallTimedOut as error:
+        yield Finding("plugins", Grade.WARNING, str(error), "Find the module in plugin.path that hangs when imported.")
+        return
+    yield Finding("plugins", Grade.GOOD, f"{len(plugins.all(*CONNECTORS))} connectors")
+    for module in broken:
+        fix = "Install what it needs, or take it out of plugin.path."
+        yield Finding("plugins", Grade.WARNING, f"{module} could not be loaded", fix)
 
 
 def check_folder(folder: Path) -> Finding:
