@@ -24,6 +24,7 @@ VIEWS = {
     "lifecycle": ("#/connectors/looked-at-ill/lifecycle", "Lifecycle hooks"),
     "topics of a connector": ("#/connectors/looked-at/topics", "Topics it has used"),
     "dead letters": ("#/connectors/looked-at/dead-letters", "No dead letter queue"),
+    "recent log": ("#/connectors/looked-at-ill/log", "task.plan was told to fail"),
     "plugins": ("#/new", "Sources"),
     "form": ("#/new/Generator", "Essentials"),
     "topics": ("#/topics", "looked-at"),

@@ -64,6 +64,7 @@ class AutoRestarts:
         self._services = services
         self._restart = restart
         self._attempts: dict[Part, Attempts] = {}
+        self._failures: dict[Part, object] = {}
         self._considering: set[asyncio.Task[None]] = set()
 
     def of(self, connector: str, task: int | None = None) -> Attempts:
@@ -74,24 +75,26 @@ class AutoRestarts:
         """A status was written."""
         part = Part(connector, task)
         if state is State.FAILED:
+            failure = self._failures[part] = object()
             with connector_context(connector, "worker" if task is None else f"task-{task}"):
-                thinking = asyncio.get_running_loop().create_task(self._consider(part))
+                thinking = asyncio.get_running_loop().create_task(self._consider(part, failure))
             self._considering.add(thinking)
             thinking.add_done_callback(self._considering.discard)
             return
+        self._failures.pop(part, None)
         found = self._attempts.get(part)
         if found is None:
             return
+        found.cancel()
         if state is State.RUNNING:
             found.running_since = found.running_since or time.monotonic()
         elif state is State.RESTARTING and found.ours:
             found.ours = False
         elif state is not State.PAUSED:
-            found.cancel()
             del self._attempts[part]
 
-    async def _consider(self, part: Part) -> None:
-        """Plan the next attempt for what has just failed, or give it up."""
+    async def _consider(self, part: Part, failure: object) -> None:
+        """Plan the next attempt for what has just failed, or give it up, unless its state is another one already."""
         config = self._services.configs.snapshot().connector_config(part.connector)
         own = {key: value for key, value in (config or {}).items() if key.startswith(PREFIX)}
         if config is None or not own:
@@ -103,7 +106,7 @@ class AutoRestarts:
         except Exception as error:
             log.error("%s failed and is not restarted: %s", part, error)
             return
-        if policy.enabled:
+        if policy.enabled and self._failures.get(part) is failure:
             self._plan(part, config, policy)
 
     def _plan(self, part: Part, config: Mapping[str, str | None], policy: RestartPolicy) -> None:
@@ -128,7 +131,7 @@ class AutoRestarts:
         if found is None:
             return
         found.cancel()
-        if not self._is_ours_and_failed(part):
+        if not self._is_wanted(part):
             del self._attempts[part]
             return
         found.made += 1
@@ -138,16 +141,18 @@ class AutoRestarts:
         tasks = () if part.task is None else (part.task,)
         self._restart(part.connector, part.task is None, tasks).add_done_callback(_forget)
 
-    def _is_ours_and_failed(self, part: Part) -> bool:
-        services = self._services
-        snapshot, status = services.configs.snapshot(), services.statuses.of(part.connector)
-        if status is None or snapshot.target_state(part.connector) is TargetState.STOPPED:
+    def _is_wanted(self, part: Part) -> bool:
+        """Whether the part still belongs here. That it is still FAILED is known: any other state cancels the timer.
+
+        The status store is not asked: it may not have taken the failure yet.
+        """
+        ownership, snapshot = self._services.ownership, self._services.configs.snapshot()
+        known = snapshot.connector_config(part.connector) is not None
+        if not known or snapshot.target_state(part.connector) is TargetState.STOPPED:
             return False
         if part.task is None:
-            return services.ownership.connector(part.connector) and status.connector.state is State.FAILED
-        task = dict(status.tasks).get(part.task)
-        mine = part.task in services.ownership.tasks(part.connector, snapshot)
-        return mine and task is not None and task.state is State.FAILED
+            return ownership.connector(part.connector)
+        return part.task in ownership.tasks(part.connector, snapshot)
 
 
 def _forget(done: asyncio.Future[None]) -> None:

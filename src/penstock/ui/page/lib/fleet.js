@@ -3,21 +3,22 @@ import { get } from "./api.js";
 import { reason } from "./format.js";
 import { overall } from "./states.js";
 
-/** Connectors by name: `{name, type, className, state, status, config, workers, why}`. */
+/** Connectors by name: `{name, type, className, state, status, health, config, workers, why}`. */
 export async function connectors(signal) {
-  const found = await get(["connectors"], { query: { expand: ["status", "info"] }, signal });
+  const found = await get(["connectors"], { query: { expand: ["status", "info", "health"] }, signal });
   return Object.entries(found)
     .filter(([, one]) => one.status && one.info)
     .map(([name, one]) => connectorOf(name, one))
     .sort((a, b) => a.name.localeCompare(b.name));
 }
 
-function connectorOf(name, { status, info }) {
+function connectorOf(name, { status, info, health }) {
   const parts = [status.connector, ...status.tasks];
   const failed = parts.find((part) => part.state === "FAILED");
   return {
     name,
     status,
+    health,
     config: info.config,
     type: status.type,
     className: info.config["connector.class"] ?? "",

@@ -3,11 +3,14 @@
 const connector = (name, ...more) => ["connectors", name, ...more];
 
 export const listConnectors = () => ({
-  label: "List connectors", method: "GET", path: ["connectors"], query: { expand: ["status", "info"] },
+  label: "List connectors", method: "GET", path: ["connectors"], query: { expand: ["status", "info", "health"] },
   cli: ["get", "connectors"],
 });
 export const showConnector = (name) => ({
   label: `Show ${name}`, method: "GET", path: connector(name, "status"), cli: ["describe", name],
+});
+export const showLog = (name) => ({
+  label: `Recent log of ${name}`, method: "GET", path: connector(name, "logs"), cli: ["logs", name],
 });
 export const showConfig = (name) => ({
   label: `Show the configuration of ${name}`, method: "GET", path: connector(name, "config"), cli: ["describe", name, "--output", "json"],

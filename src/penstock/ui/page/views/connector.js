@@ -13,6 +13,7 @@ import { tabs } from "../lib/tabs.js";
 import { configTab } from "./connector/config.js";
 import { deadLettersTab } from "./connector/dead_letters.js";
 import { lifecycleTab } from "./connector/lifecycle.js";
+import { logTab } from "./connector/log.js";
 import { offsetsTab } from "./connector/offsets.js";
 import { tasksTab } from "./connector/tasks.js";
 import { topicsTab } from "./connector/topics.js";
@@ -25,6 +26,7 @@ const TABS = [
   { id: "lifecycle", label: "Lifecycle", view: lifecycleTab, asks: operations.showLifecycle },
   { id: "topics", label: "Topics", view: topicsTab, asks: operations.showTopicsOf },
   { id: "dead-letters", label: "Dead letters", view: deadLettersTab, asks: operations.showDeadLetters },
+  { id: "log", label: "Recent log", view: logTab, asks: operations.showLog },
 ];
 
 export function connectorView(root, life, { parts }) {
@@ -40,7 +42,7 @@ export function connectorView(root, life, { parts }) {
     h("div", { class: "head" }, h("div", { class: "titles" }, crumbs, h("div", { class: "row" }, h("h1", { tabindex: "-1" }, name), beside)), actions),
     trouble, bar, content,
   );
-  const shared = { name, status: null, info: null, refresh: () => refresh() };
+  const shared = { name, status: null, info: null, health: null, refresh: () => refresh() };
   let tab = null;
 
   const open = (id) => {
@@ -67,7 +69,9 @@ export function connectorView(root, life, { parts }) {
   const refresh = life.poll(
     async () => {
       const { signal } = life;
-      [shared.status, shared.info] = await Promise.all([get(["connectors", name, "status"], { signal }), get(["connectors", name], { signal })]);
+      [shared.status, shared.info, shared.health] = await Promise.all(
+        [["status"], [], ["health"]].map((part) => get(["connectors", name, ...part], { signal })),
+      );
       trouble.replaceChildren();
       const { status, info } = shared;
       drawHead(overall(status), status.connector.state, status.type, info.config["connector.class"], status.connector.version);

@@ -6,6 +6,7 @@ import { h, onChange, swap } from "../lib/dom.js";
 import { connectors } from "../lib/fleet.js";
 import { countOf, observeTopics, topicRate } from "../lib/flow.js";
 import { ago, compact, plural, rate, reason } from "../lib/format.js";
+import { describeHealth, needsAttention } from "../lib/health.js";
 import { icon } from "../lib/icons.js";
 import * as operations from "../lib/operations.js";
 import { button, empty, head, notice, panel, table } from "../lib/parts.js";
@@ -88,8 +89,8 @@ function stateTile(state, count) {
 
 function attentionOf(fleet, cleanups, declared) {
   const failed = fleet
-    .filter((one) => one.state === "FAILED" || one.state === "DEGRADED")
-    .map((one) => ({ kind: "failed", name: one.name, state: one.state, why: one.why }));
+    .filter((one) => needsAttention(one.health))
+    .map((one) => ({ kind: "failed", name: one.name, health: one.health.health, why: one.health.reason, failed: Boolean(one.why) }));
   const idle = fleet
     .filter((one) => one.state === "RUNNING" && !one.status.tasks.length)
     .map((one) => ({ kind: "idle", name: one.name }));
@@ -117,13 +118,13 @@ function attentionItem(item, refresh) {
   const text = (title, ...why) => h("div", { class: "text" }, h("div", {}, title), h("div", { class: "why" }, ...why));
   const to = (...tab) => h("a", { href: link(["connectors", item.name, ...tab]), "data-key": `${item.kind} ${item.name}` }, item.name);
   if (item.kind === "failed") {
-    const { label, colour, sign } = describe(item.state);
+    const { label, colour, sign } = describeHealth(item.health);
     const operation = () => operations.restartFailed(item.name);
     const again = button("Restart failed", {
       small: true, key: `again ${item.name}`, operation,
       onclick: () => perform(operation()).catch(() => {}).then(refresh),
     });
-    return [mark(colour, sign), text([to(), ` – ${label.toLowerCase()}`], item.why), again];
+    return [mark(colour, sign), text([to(), ` – ${label.toLowerCase()}`], item.why), item.failed ? again : null];
   }
   if (item.kind === "cleanup") {
     return [mark("amber", "warn"), text([`Clean-up of ${item.name}`], `Failed ${plural(item.tries, "time")}, since ${item.since}: ${item.why}`), h("a", { href: "#/workers" }, "Look")];

@@ -5,20 +5,22 @@ import { chart } from "../../lib/chart.js";
 import { showDialog } from "../../lib/dialogs.js";
 import { h, onChange, swap } from "../../lib/dom.js";
 import { observeConnector } from "../../lib/flow.js";
-import { compact, plural, rate, reason, whole } from "../../lib/format.js";
+import { clock, compact, plural, rate, reason, whole } from "../../lib/format.js";
 import * as operations from "../../lib/operations.js";
 import { button, copyButton, empty, notice, panel, table } from "../../lib/parts.js";
 import { badge } from "../../lib/states.js";
+import { healthPanel } from "./health.js";
 
 const FLOW_MS = 2000;
 
 export function tasksTab(root, life, shared) {
+  const wellness = h("div");
   const failure = h("div");
   const tasks = h("div");
   const flow = h("div", { class: "columns" });
-  root.append(failure, flow, tasks);
+  root.append(wellness, failure, flow, tasks);
   const drawFailure = onChange((component) => swap(failure, component.trace ? failurePanel(component) : null));
-  const drawTasks = onChange((status) => swap(tasks, tasksPanel(status, shared)));
+  const drawTasks = onChange((status, healths) => swap(tasks, tasksPanel(status, healths, shared)));
   let charts = null;
   life.poll(async () => {
     if (!shared.status) return;
@@ -26,9 +28,10 @@ export function tasksTab(root, life, shared) {
     charts.update(await observeConnector(shared.name, shared.status.type, life.signal));
   }, FLOW_MS);
   return {
-    update: ({ status }) => {
+    update: ({ status, health }) => {
+      swap(wellness, healthPanel(health));
       drawFailure(status.connector);
-      drawTasks(status);
+      drawTasks(status, health.tasks);
     },
   };
 }
@@ -63,24 +66,27 @@ function failurePanel({ trace }) {
 
 const traceOf = (trace, label) => h("pre", { class: "code trace", tabindex: "0", role: "group", "aria-label": label, "data-scroll": label }, trace.trim());
 
-function tasksPanel(status, shared) {
+function tasksPanel(status, healths, shared) {
   const { tasks } = status;
   const tools = h("span", { class: "quiet push" }, plural(tasks.length, "task"));
   if (!tasks.length) {
     const stopped = status.connector.state === "STOPPED";
     return panel("Tasks", { tools }, empty("No tasks", stopped ? "A stopped connector has none. Resume it to start them." : "It has made none yet, or there is nothing for it to do."));
   }
-  const rows = tasks.flatMap((task) => taskRows(task, shared));
-  return panel("Tasks", { tools }, table("Tasks", ["Task", "State", "Worker", "Version", { label: "Actions", unseen: true }], rows));
+  const rows = tasks.flatMap((task) => taskRows(task, healths.find((one) => one.id === task.id), shared));
+  const columns = ["Task", "State", "Last progress", { label: "Restarts", class: "number" }, "Worker", "Version", { label: "Actions", unseen: true }];
+  return panel("Tasks", { tools }, table("Tasks", columns, rows));
 }
 
-function taskRows(task, { name, refresh }) {
+function taskRows(task, health, { name, refresh }) {
   const operation = () => operations.restartTask(name, task.id);
   const row = h(
     "tr",
     { "data-task": task.id },
     h("th", { scope: "row" }, String(task.id)),
     h("td", {}, badge(task.state)),
+    h("td", { class: "quiet small" }, health?.last_progress ? clock(health.last_progress) : "–"),
+    h("td", { class: "number" }, String(health?.restarts ?? 0)),
     h("td", { class: "quiet small wrap" }, task.worker_id),
     h("td", { class: "quiet small" }, task.version ?? "–"),
     h(
@@ -96,7 +102,7 @@ function taskRows(task, { name, refresh }) {
   const trace = h(
     "tr",
     { "data-trace": task.id },
-    h("td", { colspan: "5" },
+    h("td", { colspan: "7" },
       h("div", { class: "stack" },
         h("div", { class: "row" }, notice("red", reason(task.trace)), copyButton(label, task.trace)),
         h("details", { "data-key": `trace ${task.id}`, open: true }, h("summary", { class: "quiet" }, label), traceOf(task.trace, label)))),
