@@ -153,6 +153,7 @@ def _class(name: str, value: str, classes: Callable[[str], str] | None) -> str:
         return classes(trim(value))
     except LookupError as error:
         reason = str(error) if str(error).startswith(("Class ", "More ")) else f"Class {value} could not be found."
+        reason = reason.replace(f"Class {trim(value)} could", f"Class {value} could", 1)
         raise ConfigError.invalid(name, value, reason) from None
 
 

@@ -88,7 +88,10 @@ class Millis(int):
 
 
 class FrozenKey(tuple[Any, ...]):
-    """A list or dict as the key of a map: hashable, and ``value`` gives it back."""
+    """A list or dict as the key of a map: hashable, and ``value`` gives it back.
+
+    Also a scalar beside one that only Python takes for the same, as 1 beside ``True``.
+    """
 
     __slots__ = ()
 
@@ -101,15 +104,22 @@ class FrozenKey(tuple[Any, ...]):
             return cls(("dict", *((k, cls.of(v)) for k, v in value.items())))
         return value
 
+    @classmethod
+    def beside(cls, value: Any) -> FrozenKey:
+        """A scalar as a key of its own."""
+        return cls(("scalar", type(value), value))
+
     @property
     def value(self) -> Any:
-        """The list or dict that this key stands for."""
+        """What this key stands for."""
         return self._thaw(self)
 
     @classmethod
     def _thaw(cls, item: Any) -> Any:
         if not isinstance(item, FrozenKey):
             return item
+        if item[0] == "scalar":
+            return item[2]
         if item[0] == "list":
             return [cls._thaw(v) for v in item[1:]]
         return {k: cls._thaw(v) for k, v in item[1:]}

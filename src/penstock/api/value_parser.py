@@ -156,7 +156,7 @@ class ValueParser:
 
     def _map(self) -> Parsed:
         keys: list[Parsed] = []
-        values: dict[Any, Parsed] = {}
+        values: dict[tuple[type, Any], Parsed] = {}
         seen: list[Parsed] = []
         while self._has_next():
             if self._take("}"):
@@ -169,7 +169,7 @@ class ValueParser:
             if not self._take(":"):
                 raise DataError(f"Map entry is missing ':' in {self._text}")
             value = self._parse(embedded=True)
-            values[FrozenKey.of(key[1])] = value
+            values[type(key[1]), FrozenKey.of(key[1])] = value
             self._take(",")
             keys.append(key)
             seen.append(value)
@@ -281,11 +281,13 @@ def _common_schema(items: list[Parsed]) -> Schema | None:
     return common
 
 
-def _aligned_map(keys: Schema | None, values: Schema | None, entries: dict[Any, Parsed]) -> Parsed:
-    if keys is None:
-        return map_schema(None, None), {key: value for key, (_, value) in entries.items()}
+def _aligned_map(keys: Schema | None, values: Schema | None, entries: dict[tuple[type, Any], Parsed]) -> Parsed:
     aligned: dict[Any, Any] = {}
-    for key, (_, value) in entries.items():
+    if keys is None:
+        for (_, key), (_, value) in entries.items():
+            aligned[FrozenKey.beside(key) if key in aligned else key] = value
+        return map_schema(None, None), aligned
+    for (_, key), (_, value) in entries.items():
         aligned[_align(keys, key)] = value if values is None else _align(values, value)
     return map_schema(keys, values), aligned
 

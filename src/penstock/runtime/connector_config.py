@@ -130,7 +130,7 @@ def transform_chain(plugins: Plugins, settings: Mapping[str, str]) -> list[Trans
         prefix = f"transforms.{alias}."
         own = _under(settings, prefix)
         predicate = own.pop("predicate", None)
-        negate = bool(parse_value(prefix + "negate", own.pop("negate", None), Type.BOOLEAN))
+        negate = own.pop("negate", "").lower() == "true"
         transform = _ref(plugins, prefix, own, PluginKind.TRANSFORMATION)
         if predicate is None:
             chain.append(TransformRef(alias, transform))

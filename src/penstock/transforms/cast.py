@@ -16,6 +16,7 @@ from penstock.api.record import Field, Record, Schema, SchemaType
 from . import cast_functions
 from .cast_functions import TARGETS, cast_schemaless, cast_with_schema, type_list
 from .columns import are_complete, column_of, is_nothing, mapped, members_of
+from .java.hash_order import hash_map_order
 from .sides import KeySide, SidedTransform, ValueSide
 from .structs import (
     REPLACE_NULL,
@@ -131,7 +132,7 @@ class Cast(SidedTransform):
             whole = spec.whole
             self._schemaless_whole = cast_schemaless(whole)
             self._wholes = SchemaCache(lambda schema: _whole_plan(schema, whole))
-        self._schemaless = tuple((name, cast_schemaless(target)) for name, target in spec.fields.items())
+        self._schemaless = tuple((name, cast_schemaless(spec.fields[name])) for name in hash_map_order(spec.fields))
 
     def change(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         if value is None:

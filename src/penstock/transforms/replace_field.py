@@ -115,10 +115,10 @@ class ReplaceField(SidedTransform):
 
     def _moves_of(self, names: tuple[str, ...]) -> list[tuple[str, str]]:
         """Which members of a map stay, with their old and new names, in the order in which they are put."""
-        renames = self._renames
-        if any(new in names for old, new in renames.items() if old in names):
-            names = tuple(hash_map_order(names))
-        return [(name, renames.get(name, name)) for name in names if self._keeps(name)]
+        new_names = {name: self._renames.get(name, name) for name in names if self._keeps(name)}
+        if len(set(new_names.values())) == len(new_names):
+            return list(new_names.items())
+        return [(name, new_names[name]) for name in hash_map_order(names) if name in new_names]
 
     def _plan(self, schema: Schema) -> _Plan:
         kept = [f for f in schema.fields if self._keeps(f.name)]
