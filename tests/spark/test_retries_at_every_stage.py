@@ -1,4 +1,4 @@
-"""``errors.retry.timeout`` holds for whatever a record passes: converters of keys, values and headers, and transforms."""
+"""``errors.retry.timeout`` holds for whatever a record passes: converters of keys, values, headers, and transforms."""
 
 from __future__ import annotations
 
