@@ -24,8 +24,8 @@ LONGEST_RETRY_SECONDS = 30.0
 class SparkHost:
     """``ready`` ends when Spark is up, however many tries that takes; it is another future after a later start.
 
-    What tasks want of Spark waits until then. ``trouble`` says meanwhile why the last try failed; ``on_trouble`` is told
-    of the first one, on another thread.
+    What tasks want of Spark waits until then. ``trouble`` says meanwhile why the last try failed; ``on_trouble`` is
+    told of the first one, on another thread.
     """
 
     def __init__(self, config: WorkerConfig, on_trouble: Callable[[str], None] = lambda reason: None) -> None:
