@@ -209,13 +209,16 @@ class JsonConverter(ValueAndHeaderConverter):
 
     def _read_envelope(self, data: bytes) -> tuple[Schema | None, Any]:
         members = read_envelope(data)
-        if members is None:
+        if members is None or members.keys() != _ENVELOPE:
             node = read_exact(data)
             _check_envelope(node)
             schema = schema_from_node(node["schema"], self._style.replace_null)
             return schema, reader_for(schema, self._style.replace_null)(node["payload"])
-        _check_envelope(members)
-        schema, read = self._reader(bytes(members["schema"]))
+        try:
+            schema, read = self._reader(bytes(members["schema"]))
+        except DataError:
+            read_exact(data)
+            raise
         return schema, read(read_exact(bytes(members["payload"])))
 
     def _reader(self, schema_json: bytes) -> tuple[Schema | None, Read]:
