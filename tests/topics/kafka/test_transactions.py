@@ -6,8 +6,9 @@ import pytest
 
 from penstock.topics import kept
 from penstock.topics.interface import TopicPartition
+from penstock.topics.kafka.errors import ProducerFenced
 from penstock.topics.kafka.home import KafkaHome
-from penstock.topics.kafka.transactions import ProducerFenced, SessionLost, _sessions
+from penstock.topics.kafka.transactions import SessionLost, _sessions
 
 from .world import KafkaWorld, row, table
 

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kafka.record.default_records import DefaultRecordBatchBuilder
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from penstock.topics.kafka.wire import decoding, varints
 from penstock.topics.kafka.wire.boundaries import starts
 from penstock.topics.kafka.wire.compression import CODES, compressor, decompress
 from penstock.topics.kafka.wire.decoding import Corrupt, OldFormat, batches, decode, visible
+from penstock.topics.kafka.wire.encoding import TooLarge, pack
+from penstock.topics.kafka.wire.partitioning import murmur2
 from penstock.topics.kafka.wire.varints import Malformed
 
-from .world import row
+from .world import row, table
 
 CELLS = st.one_of(st.none(), st.binary(max_size=12), st.binary(min_size=60, max_size=200))
 HEADERS = st.lists(st.tuples(st.text(max_size=5), st.one_of(st.none(), st.binary(max_size=5))), max_size=3)
@@ -89,6 +91,54 @@ def test_every_part_of_a_record_is_read(found: list[list[Any]], codec: int) -> N
         wanted += expected(records, first)
         first += len(records) + 3
     assert decoded(data) == wanted
+
+
+def packed(records: list[Any], most: int = 1_000_000, codec: int = 0) -> list[bytes]:
+    """Batches as we write them."""
+    rows = table([cell for _, cell in expected(records)])
+    return [b"".join(map(bytes, batch.parts(9, 1, 7, False))) for batch in pack(rows, most, 1_000_000, codec)]
+
+
+@given(RECORDS, st.sampled_from([0, 1]), st.integers(30, 3000))
+@settings(deadline=None)
+def test_another_client_reads_what_we_write(records: list[Any], codec: int, most: int) -> None:
+    found: list[Any] = []
+    for data in packed(records, most, codec):
+        batch = DefaultRecordBatch(data)
+        assert batch.validate_crc()
+        assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (9, 1, 7)
+        times = [record[3] for record in records[len(found) :]][: batch.last_offset_delta + 1]
+        assert batch.max_timestamp == max(times)
+        found += [(each.key, each.value, [tuple(h) for h in each.headers], each.timestamp) for each in batch]
+    assert found == [tuple(record) for record in records]
+
+
+@given(RECORDS)
+@settings(deadline=None)
+def test_we_write_the_bytes_that_another_client_writes(records: list[Any]) -> None:
+    """The same batch, but for what names the producer."""
+    [ours] = packed(records)
+    theirs = encoded(records)
+    assert ours[61:] == theirs[61:]
+    assert ours[:12] == theirs[:12]
+    assert ours[23:43] == theirs[23:43]
+
+
+def test_batches_are_no_larger_than_they_may_be() -> None:
+    records: list[Any] = [(None, b"v" * size, [], 1) for size in [400] * 10 + [5000] + [10] * 300]
+    sizes = [len(data) for data in packed(records, 1000)]
+    assert sum(size > 1061 for size in sizes) == 1
+    assert len(sizes) < 25
+    with pytest.raises(TooLarge):
+        list(pack(table([row(b"v" * 100, b"k")]), 1000, 100))
+
+
+@pytest.mark.parametrize(
+    ("key", "wanted"),
+    [(b"21", -973932308), (b"foobar", -790332482), (b"a-little-bit-long-string", -985981536), (b"abc", 479470107)],
+)
+def test_keys_are_hashed_as_javas_clients_do(key: bytes, wanted: int) -> None:
+    assert murmur2(key) == wanted & 0xFFFFFFFF
 
 
 @pytest.mark.parametrize("lengths", [[100] * 2000, [3, 200, 90, 64, 63] * 400, [5] * 700 + [70_000] + [5] * 700, [8]])

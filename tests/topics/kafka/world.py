@@ -74,7 +74,7 @@ class KafkaWorld:
         """What a plain consumer sees from the beginning."""
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "looker", "isolation.level": isolation})
         consumer.assign([Place(topic, partition, 0)])
-        found = consumer.consume(count, 20)
+        found = consumer.consume(count, 120)
         consumer.close()
         assert all(message.error() is None for message in found)
         return found

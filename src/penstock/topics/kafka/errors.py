@@ -9,10 +9,29 @@ from penstock.api.errors import PluginError, RetriableError
 from ..interface import TopicPartition
 
 
+class WriteFailed(PluginError):
+    """Kafka did not take a record, and will not take it the next time either."""
+
+    exception = "org.apache.kafka.common.KafkaException"
+
+
 class ReadFailed(PluginError):
     """Kafka does not let us read, and will not the next time either."""
 
     exception = "org.apache.kafka.common.KafkaException"
+
+
+FENCED = "There is a newer producer with the same transactionalId which fences the current one."
+"""Kafka's text."""
+
+
+class ProducerFenced(PluginError):
+    """Somebody else has taken over the transactional id: this task is not the one that may write."""
+
+    exception = "org.apache.kafka.common.errors.ProducerFencedException"
+
+    def __init__(self, transactional_id: str) -> None:
+        super().__init__(f"{FENCED} (transactional.id {transactional_id})")
 
 
 def cause_of(error: BaseException) -> KafkaError | None:
@@ -68,3 +87,26 @@ def read_failure(error: KafkaError, at: TopicPartition | None) -> Exception:
     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
         return RetriableError(f"The records{where} that were asked for are not kept any more")
     return RetriableError(f"Kafka could not be read{where}: {error.str()}")
+
+
+def write_failure(error: KafkaError) -> Exception:
+    """What an error of a producer means for a task: its failure, or a reason to try again."""
+    if error.code() in _WRITE_PASSING or error.retriable():
+        return RetriableError(f"Kafka did not take the records: {error.str()}")
+    return WriteFailed(f"Kafka did not take a record: {error.str()} ({error.name()})")
+
+
+_WRITE_PASSING = frozenset(
+    [
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError._PURGE_QUEUE,
+        KafkaError._PURGE_INFLIGHT,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ]
+)

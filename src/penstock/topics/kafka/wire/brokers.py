@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from confluent_kafka import KafkaError
+
 from ...interface import TopicPartition
 from .connection import Connection
 from .errors import Answered
@@ -19,7 +21,7 @@ T = TypeVar("T")
 LOST = (OSError, Unreadable)
 """What an exception is when a connection is of no use any more."""
 
-_UNKNOWN = 3
+_NO_LEADER = KafkaError.LEADER_NOT_AVAILABLE
 
 
 class Brokers:
@@ -31,26 +33,36 @@ class Brokers:
         self._any: Connection | None = None
         self._nodes: dict[int, Node] = {}
         self._leaders: dict[TopicPartition, Leader] = {}
+        self._partitions: dict[str, int] = {}
 
     def leader(self, at: TopicPartition) -> Leader:
         """Who takes and gives records of a partition. Raises :class:`Answered` when nobody does now."""
         found = self._leaders.get(at)
         if found is None:
-            self._learn(at)
-            found = self._leaders[at]
+            self._learn(at.topic)
+            found = self._leaders.get(at)
+        if found is None:
+            raise Answered(_NO_LEADER)
         return found
 
-    def doubt(self, at: TopicPartition) -> None:
-        """Ask again who leads it."""
-        self._leaders.pop(at, None)
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has. Raises :class:`Answered` when there is no such topic."""
+        if topic not in self._partitions:
+            self._learn(topic)
+        return self._partitions[topic]
 
-    def doubt_all(self) -> None:
+    def doubt(self) -> None:
+        """Ask again who leads what."""
         self._leaders.clear()
+        self._partitions.clear()
 
     def connection(self, node: int) -> Connection:
+        """Raises :class:`Answered` for a broker that is not there now."""
         found = self._connections.get(node)
         if found is None:
-            where = self._nodes[node]
+            where = self._nodes.get(node)
+            if where is None:
+                raise Answered(_NO_LEADER)
             found = self._connections[node] = Connection(where.host, where.port, self.options)
         return found
 
@@ -86,15 +98,16 @@ class Brokers:
             self._any.close()
             self._any = None
 
-    def _learn(self, at: TopicPartition) -> None:
-        found = self.ask_any(METADATA, metadata_body([at.topic]), read_metadata)
+    def _learn(self, topic: str) -> None:
+        found = self.ask_any(METADATA, metadata_body([topic]), read_metadata)
         for node in found.nodes.values():
             if self._nodes.get(node.id) != node:
                 self.drop(node.id)
                 self._nodes[node.id] = node
+        if topic in found.errors:
+            raise Answered(found.errors[topic])
         self._leaders.update(found.leaders)
-        if at not in found.leaders:
-            raise Answered(found.errors.get(at.topic, _UNKNOWN))
+        self._partitions.update(found.partitions)
 
     def _reach(self) -> Connection:
         places = [(node.host, node.port) for node in self._nodes.values()]

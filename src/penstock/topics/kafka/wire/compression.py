@@ -56,11 +56,11 @@ def _unsnap_block(data: memoryview) -> Any:
     return pa.decompress(pa.py_buffer(data), decompressed_size=size, codec="snappy")
 
 
-def compressor(code: int, level: int | None = None) -> Callable[[Any], Any]:
+def compressor(code: int) -> Callable[[Any], Any]:
     """What makes the records of a batch smaller."""
     if code == LZ4:
         return _lz4
-    codec = pa.Codec({GZIP: "gzip", SNAPPY: "snappy", ZSTD: "zstd"}[code], compression_level=level)
+    codec = pa.Codec({GZIP: "gzip", SNAPPY: "snappy", ZSTD: "zstd"}[code])
     return codec.compress  # type: ignore[no-any-return]
 
 

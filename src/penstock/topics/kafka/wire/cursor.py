@@ -199,14 +199,17 @@ class WireCursor:
         """Wait before the next try, unless there is no use in one."""
         if isinstance(error, Answered) and not error.passing:
             raise error
-        self._complaints(KafkaError(KafkaError._TRANSPORT, str(error)))
+        if isinstance(error, Answered):
+            self._complaints.last = str(error)
+        else:
+            self._complaints(KafkaError(KafkaError._TRANSPORT, str(error)))
         self._start_anew()
         patience.wait()
 
     def _start_anew(self) -> None:
         """Forget all connections and leaders, and what was asked; what has come is kept."""
         self._brokers.close()
-        self._brokers.doubt_all()
+        self._brokers.doubt()
         self._questions.clear()
         for partition in self._partitions.values():
             partition.asked = False

@@ -11,6 +11,7 @@ class Answered(Exception):
     def __init__(self, code: int, text: str = "") -> None:
         self.code = code
         self.error = KafkaError(code)
+        self.text = text
         super().__init__(text or self.error.str())
 
     @property

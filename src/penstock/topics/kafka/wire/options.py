@@ -10,6 +10,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 
 from ..clients import Settings
+from .compression import CODES
 
 logger = logging.getLogger(__name__)
 
@@ -31,11 +32,21 @@ _CONSUMER_NAMES = """
 _PRODUCER_NAMES = """
     acks enable.idempotence compression.type batch.size message.max.bytes delivery.timeout.ms linger.ms
     batch.num.messages queue.buffering.max.messages queue.buffering.max.kbytes transaction.timeout.ms partitioner
-    max.in.flight.requests.per.connection retries
+    max.in.flight.requests.per.connection
 """
 
 CONSUMER = frozenset((_CONNECTION_NAMES + _CONSUMER_NAMES).split())
 PRODUCER = frozenset((_CONNECTION_NAMES + _PRODUCER_NAMES).split())
+
+_ONLY = {
+    "acks": ("all", "-1"),
+    "enable.idempotence": ("true",),
+    "compression.type": tuple(CODES),
+    "security.protocol": ("plaintext", "ssl", "sasl_plaintext", "sasl_ssl"),
+}
+"""The values of keys for which we know but some; the first is the default."""
+
+_NUMBERS = (".ms", ".bytes", "batch.size", "max.in.flight.requests.per.connection")
 
 MECHANISMS = frozenset(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 
@@ -68,7 +79,7 @@ def options_for(settings: Settings, honoured: frozenset[str]) -> Options | None:
     return Options(
         servers=tuple(_address(entry) for entry in found["bootstrap.servers"].split(",") if entry.strip()),
         client_id=found.get("client.id") or "penstock",
-        tls=tuple((key, value) for key, value in settings if key.startswith("ssl.")) if "ssl" in protocol else None,
+        tls=_tls(found) if "ssl" in protocol else None,
         mechanism=found["sasl.mechanisms"] if "sasl" in protocol else None,
         username=found.get("sasl.username", ""),
         password=found.get("sasl.password", ""),
@@ -82,18 +93,29 @@ def options_for(settings: Settings, honoured: frozenset[str]) -> Options | None:
 def _reason_against(settings: Mapping[str, str], honoured: Collection[str]) -> str | None:
     if find_spec("google_crc32c") is None:
         return "the package google-crc32c is not installed"
-    for key in settings:
+    for key, value in settings.items():
         if key not in honoured:
             return f"{key} is set"
+        if key.endswith(_NUMBERS) and not value.isdecimal():
+            return f"{key}={value} is no number"
+    for key, values in _ONLY.items():
+        if settings.get(key, next(iter(values))).lower() not in values:
+            return f"{key}={settings[key]}"
     protocol = settings.get("security.protocol", "plaintext").lower()
     if "sasl" in protocol and settings.get("sasl.mechanisms") not in MECHANISMS:
         return f"sasl.mechanisms={settings.get('sasl.mechanisms')}"
     try:
         for entry in settings["bootstrap.servers"].split(","):
             _address(entry)
-    except ValueError:
-        return f"bootstrap.servers={settings['bootstrap.servers']}"
+        if "ssl" in protocol:
+            tls_context(_tls(settings))
+    except (ValueError, OSError) as error:
+        return str(error)
     return None
+
+
+def _tls(settings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value) for key, value in settings.items() if key.startswith("ssl."))
 
 
 def _address(entry: str) -> tuple[str, int]:

@@ -53,6 +53,7 @@ class Metadata:
 
     nodes: Mapping[int, Node]
     leaders: Mapping[TopicPartition, Leader]
+    partitions: Mapping[str, int]
     errors: Mapping[str, int]
 
 
@@ -67,6 +68,7 @@ def read_metadata(answer: Answer) -> Metadata:
     answer.string()
     answer.int32()
     leaders: dict[TopicPartition, Leader] = {}
+    partitions: dict[str, int] = {}
     errors: dict[str, int] = {}
 
     def partition(topic: str) -> None:
@@ -81,12 +83,12 @@ def read_metadata(answer: Answer) -> Metadata:
     def topic() -> None:
         error, name = answer.int16(), answer.text()
         answer.int8()
-        answer.array(lambda: partition(name))
+        partitions[name] = len(answer.array(lambda: partition(name)))
         if error:
             errors[name] = error
 
     answer.array(topic)
-    return Metadata(nodes, leaders, errors)
+    return Metadata(nodes, leaders, partitions, errors)
 
 
 def _node_with_rack(answer: Answer) -> Node:
