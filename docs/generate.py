@@ -16,6 +16,7 @@ from penstock.rest.table import ROUTES
 from penstock.runtime.distributed_keys import DISTRIBUTED_KEYS
 from penstock.runtime.plugins import PluginEntry, PluginKind, Plugins
 from penstock.runtime.provisioning.shapes import pipeline_schema
+from penstock.runtime.restart_policy import RESTART_KEYS
 from penstock.runtime.worker_keys import NOT_USED, WORKER_KEYS
 
 FOLDER = Path(__file__).parent / "reference"
@@ -71,6 +72,11 @@ def plugins_page() -> str:
         "# Plugins\n",
         "The plugins that come with Penstock, with their own keys. A configuration may name a plugin by any of the"
         " names shown: Kafka Connect's class, the short alias, the Python path.\n",
+    ]
+    parts += [
+        "## Keys of every connector that only Penstock has\n",
+        "See [automatic restarts](../guides/monitoring.md#automatic-restarts).\n",
+        _key_table(RESTART_KEYS.keys),
     ]
     for kind, title in KINDS.items():
         found = [entry for entry in plugins if entry.kind is kind]

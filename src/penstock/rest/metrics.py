@@ -35,17 +35,22 @@ Known = tuple[ConnectorInfo, ConnectorStatus]
 
 
 async def get_metrics(herder: Herder, request: Request) -> Answer:
+    """Asks for what others must find out; the text is made on another thread, as it may be long."""
     known, families = _known(herder), Families()
+    await _add_healths(families, herder, [info.name for info, _ in known])
+    await _add_lags(families, herder, [info.name for info, _ in known if info.type == "sink"])
+    return Answer(200, await asyncio.to_thread(_text, herder, known, families), content_type=CONTENT_TYPE)
+
+
+def _text(herder: Herder, known: Sequence[Known], families: Families) -> bytes:
     families.add("kafka_connect_app_info", 1, **herder.server_info())
     _add_workers(families, known)
     add_worker(families, herder.worker_id, herder.worker_metrics(), herder.group())
     _add_connectors(families, known)
     for measured in herder.measured():
         add_task(families, measured)
-    await _add_healths(families, herder, [info.name for info, _ in known])
     _add_hooks(families, herder, known)
-    await _add_lags(families, herder, [info.name for info, _ in known if info.type == "sink"])
-    return Answer(200, exposition(families.all()), content_type=CONTENT_TYPE)
+    return exposition(families.all())
 
 
 def _known(herder: Herder) -> list[Known]:
