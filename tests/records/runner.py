@@ -115,8 +115,8 @@ class Pipeline:
 
     @classmethod
     def of(cls, case: dict[str, Any]) -> Pipeline:
-        links = [link_of(ref) for ref in transform_chain(plugins(), case["config"])]
-        return cls(Side.of(case["in"]), Side.of(case["out"]), links)
+        source, sink = Side.of(case["in"]), Side.of(case["out"])
+        return cls(source, sink, [link_of(ref) for ref in transform_chain(plugins(), case["config"])])
 
     def transform(self, record: Record) -> Record | None:
         for link in self.links:

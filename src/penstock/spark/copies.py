@@ -80,10 +80,11 @@ def check(spec: TaskSpec) -> None:
 
 def build_converters(spec: TaskSpec) -> tuple[Converter, Converter, HeaderConverter]:
     """New converters for keys, values and headers."""
+    key_converter = _converter(spec.key_converter, spec, is_key=True)
+    value_converter = _converter(spec.value_converter, spec, is_key=False)
     header_converter: HeaderConverter = _create(spec.header_converter, spec)
     header_converter.configure(spec.header_converter.settings)
-    key_converter = _converter(spec.key_converter, spec, is_key=True)
-    return key_converter, _converter(spec.value_converter, spec, is_key=False), header_converter
+    return key_converter, value_converter, header_converter
 
 
 def _build_for(task: Task | None, spec: TaskSpec) -> Copy:
