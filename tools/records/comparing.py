@@ -7,14 +7,11 @@ from base64 import b64encode
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.converters.json import shape_book
 from tests.records.batches import comparable, put_case
 from tests.records.casefile import same_message, same_record, to_bytes
 from tests.records.runner import REPORTED, Pipeline, outcome, validation_errors
 from tests.spark.chain_cases import KeepingMixed
 from tests.spark.pumping import Keeping
-
-shape_book.FEWEST_ROWS = 1
 
 Case = dict[str, Any]
 _ANY_MAP = re.compile(r"java\.util\.(?:LinkedHashMap|HashMap|Collections\$SingletonMap)")
@@ -26,9 +23,8 @@ def difference(case: Case) -> str | None:
     try:
         if "config_error" in case:
             return _refusal_difference(case, case["config_error"])
-        found = validation_errors(case)
-        if found:
-            return f"refused with {found}"
+        if errors := validation_errors(case):
+            return f"refused with {errors}"
         pipeline = Pipeline.of(case)
         for index, (raw, expected) in enumerate(zip(case["records"], case["expect"], strict=True)):
             found = outcome(pipeline, raw, is_source=case["kind"] == "source")
@@ -37,7 +33,6 @@ def difference(case: Case) -> str | None:
         return _batch_difference(case)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    return None
 
 
 def _batch_difference(case: Case) -> str | None:

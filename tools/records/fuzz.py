@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "src")]
 
@@ -24,8 +24,11 @@ from comparing import difference  # noqa: E402
 from observe import observe, readable  # noqa: E402
 from shrinking import smaller  # noqa: E402
 
+from penstock.converters.json import shape_book  # noqa: E402
+
 Case = dict[str, Any]
-KINDS: dict[str, Callable[[Random], Case]] = {}
+Make = TypeVar("Make", bound=Callable[..., Case])
+KINDS: dict[str, Callable[..., Case]] = {}
 
 
 def main() -> int:
@@ -36,6 +39,7 @@ def main() -> int:
     parser.add_argument("--shrink", type=int, default=12, help="rounds of making differences smaller")
     parser.add_argument("--most", type=int, default=20, help="differences to show")
     options = parser.parse_args()
+    shape_book.FEWEST_ROWS = 1
     found = search(options.seed, options.cases, options.only, options.most, options.shrink)
     for case, told in found:
         print(f"\n{case['name']}: {told}\n{json.dumps(case, ensure_ascii=False)}")
@@ -82,7 +86,7 @@ def make(seed: int, index: int, only: str | None) -> Case:
     return {"name": f"{kind} {seed}/{index}", **case}
 
 
-def _kind(function: Callable[[Random], Case]) -> Callable[[Random], Case]:
+def _kind(function: Make) -> Make:
     KINDS[function.__name__] = function
     return function
 
@@ -180,7 +184,7 @@ def _case(
 ) -> Case:
     kind = "sink" if random.random() < 0.8 else "source"
     records = [_record(random, kind, converters["in"], content) for _ in range(random.choice([1, 2, 3, 4]))]
-    case = {"kind": kind, "config": config, **converters, "records": records}
+    case: Case = {"kind": kind, "config": config, **converters, "records": records}
     if random.random() < 0.04:
         part = random.choice(["config", "config", "in"])
         case[part] = configs.spoilt(random, case[part]) if case[part] else {}
