@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 from penstock.api.errors import RetriableError
-from penstock.topics.interface import Range, TopicPartition
+from penstock.topics.interface import Range, SinkCommit, TopicPartition
 from penstock.topics.kafka import reader
 from penstock.topics.kafka.message_cursor import MessageCursor
 from penstock.topics.kafka.reader import KafkaReader
@@ -160,8 +160,14 @@ def test_a_broker_that_comes_back_is_read_on(world: KafkaWorld, broker: KafkaBro
         return [value for _, chunk in kafka.read(Range(topic, 0, start, end)) for value in chunk["value"].to_pylist()]
 
     assert read(0, 50) == [b"%d" % n for n in range(50)]
+    at, group = TopicPartition(topic, 0), f"connect-{world.name}"
+    world.connector().commit_sink(SinkCommit(group, {at: 50}, 0, {"seen": 50})).result(60)
     broker.kill()
+    committed = world.connector().commit_sink(SinkCommit(group, {at: 60}, 0, {"seen": 60}))
     broker.start()
+    committed.result(120)
+    assert world.home.positions(group) == {at: 60}
+    assert world.home.sink_state(group, 0) == {"seen": 60}
     world.produce(topic, [b"%d" % n for n in range(100, 200)])
     assert read(50, 150) == [b"%d" % n for n in range(50, 150)]
     assert isinstance(kafka, KafkaReader)

@@ -1,6 +1,6 @@
 """Consumer groups without members: positions of sinks, and in their metadata what sinks remember.
 
-Positions are committed through the admin client, as a simple consumer does, so Kafka's own tools show and change them.
+Positions are committed as a simple consumer does, so Kafka's own tools show and change them.
 A sink's state travels in the metadata of each position of its task: it is written with them or not at all.
 """
 
@@ -18,13 +18,14 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from ..errors import GroupInUse, TopicError
 from ..interface import TopicPartition
 from .cluster import ANSWER_SECONDS, Cluster, ClusterUnavailable
-from .errors import cause_of, is_late, is_passing, text_of
+from .committing import committer_for
+from .errors import cause_of, is_passing, text_of
 from .offset_deletion import delete_positions
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,6 @@ logger = logging.getLogger(__name__)
 MOST_METADATA = 4000
 """Kafka keeps at most 4,096 bytes with a position (``offset.metadata.max.bytes``)."""
 
-COMMIT_SECONDS = 8.0
 RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 300.0
 
@@ -65,6 +65,11 @@ class Groups:
         self._lock = threading.Lock()
         self._known: dict[str, Group] = {}
         self._few = threading.Semaphore(_CONSUMERS)
+        self._committer = committer_for(cluster)
+
+    def stop(self) -> None:
+        """What was not committed will not be."""
+        self._committer.stop()
 
     def load(self, group: str) -> dict[TopicPartition, int]:
         """Ask for a group's positions and states. Blocks; raises ``ClusterUnavailable``."""
@@ -153,8 +158,7 @@ class Groups:
     def delete(self, group: str) -> None:
         """Forget a group and its states. Blocks; a group that is not there is no error."""
         try:
-            asked = self._cluster.admin.delete_consumer_groups([group], request_timeout=ANSWER_SECONDS)
-            asked[group].result(ANSWER_SECONDS)
+            self._committer.delete(group).result(ANSWER_SECONDS)
         except Exception as error:
             cause = cause_of(error)
             code = None if cause is None else cause.code()
@@ -183,37 +187,31 @@ class Groups:
         return [_place(at, offset, metadata) for at, offset in wanted.items()]
 
     def _send(self, group: str, places: list[Place], done: Future[None], until: float) -> None:
-        admin = self._cluster.admin
-
-        def answered(answer: Future[Any]) -> None:
-            error = answer.exception() or _first_error(answer.result().topic_partitions)
+        def answered(answer: Future[None]) -> None:
+            if answer.cancelled():
+                done.cancel()
+                return
+            error = answer.exception()
             if error is None:
                 done.set_result(None)
             elif is_passing(error) and time.monotonic() < until:
                 logger.warning("The offsets of group %s will be committed later: %s", group, text_of(error))
-                if is_late(error):
-                    self._cluster.renew(admin)
                 self._later(RETRY_SECONDS, lambda: self._send(group, places, done, until))
             else:
                 done.set_exception(_failure(error, group))
 
         try:
-            request = [ConsumerGroupTopicPartitions(group, places)]
-            asked = admin.alter_consumer_group_offsets(request, request_timeout=COMMIT_SECONDS)
+            asked = self._committer.commit(group, places)
         except Exception as error:
             done.set_exception(_failure(error, group))
             return
-        asked[group].add_done_callback(answered)
+        asked.add_done_callback(answered)
 
     def _alter_now(self, group: str, places: list[Place]) -> None:
         try:
-            request = [ConsumerGroupTopicPartitions(group, places)]
-            asked = self._cluster.admin.alter_consumer_group_offsets(request, request_timeout=ANSWER_SECONDS)
-            error = _first_error(asked[group].result(ANSWER_SECONDS).topic_partitions)
+            self._committer.commit(group, places).result(ANSWER_SECONDS)
         except Exception as raised:
             raise _failure(raised, group) from raised
-        if error is not None:
-            raise _failure(error, group)
 
 
 def _place(at: TopicPartition, offset: int, metadata: str | None = None) -> Place:
@@ -264,10 +262,6 @@ def _memory(metadata: str | None) -> tuple[int, int, State] | None:
     except (ValueError, KeyError, TypeError, zlib.error):
         logger.warning("Ignoring what is kept with an offset: %s", metadata[:200])
         return None
-
-
-def _first_error(places: list[Place] | None) -> BaseException | None:
-    return next((KafkaException(place.error) for place in places or [] if place.error is not None), None)
 
 
 def _failure(error: BaseException, group: str) -> Exception:

@@ -86,6 +86,10 @@ class Shared:
         self._stopping.set()
         self._clock.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            reaches = list(self._reaches.values())
+        for reach in reaches:
+            reach.groups.stop()
 
     def _tick(self) -> None:
         while not self._stopping.wait(END_SECONDS):

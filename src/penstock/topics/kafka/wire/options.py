@@ -35,6 +35,7 @@ _PRODUCER_NAMES = """
     max.in.flight.requests.per.connection
 """
 
+ADMIN = frozenset(_CONNECTION_NAMES.split())
 CONSUMER = frozenset((_CONNECTION_NAMES + _CONSUMER_NAMES).split())
 PRODUCER = frozenset((_CONNECTION_NAMES + _PRODUCER_NAMES).split())
 

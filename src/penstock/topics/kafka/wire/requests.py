@@ -10,7 +10,7 @@ from ...interface import TopicPartition
 from .fields import Answer, array, int8, int16, int32, int64, string
 
 READ_COMMITTED = 1
-TRANSACTION_COORDINATOR = 1
+GROUP_COORDINATOR, TRANSACTION_COORDINATOR = 0, 1
 
 
 class Api(NamedTuple):
@@ -23,6 +23,7 @@ class Api(NamedTuple):
 PRODUCE = Api(0, 8)
 FETCH = Api(1, 11)
 METADATA = Api(3, 7)
+OFFSET_COMMIT = Api(8, 5)
 FIND_COORDINATOR = Api(10, 2)
 SASL_HANDSHAKE = Api(17, 1)
 API_VERSIONS = Api(18, 0)
@@ -30,6 +31,7 @@ INIT_PRODUCER_ID = Api(22, 1)
 ADD_PARTITIONS_TO_TXN = Api(24, 1)
 END_TXN = Api(26, 1)
 SASL_AUTHENTICATE = Api(36, 0)
+DELETE_GROUPS = Api(42, 1)
 
 
 class Node(NamedTuple):
@@ -202,8 +204,8 @@ def read_produce(answer: Answer) -> tuple[int, str]:
     return found[0]
 
 
-def find_coordinator_body(key: str) -> bytes:
-    return string(key) + int8(TRANSACTION_COORDINATOR)
+def find_coordinator_body(key: str, kind: int) -> bytes:
+    return string(key) + int8(kind)
 
 
 def read_find_coordinator(answer: Answer) -> tuple[int, Node]:
@@ -242,6 +244,30 @@ def end_transaction_body(transactional_id: str, producer: int, epoch: int, commi
 def read_end_transaction(answer: Answer) -> int:
     answer.int32()
     return answer.int16()
+
+
+def offset_commit_body(group: str, positions: Mapping[TopicPartition, tuple[int, str | None]]) -> bytes:
+    """Offsets with what is kept with them, for a group without members."""
+    topics: dict[str, list[bytes]] = {}
+    for at, (offset, metadata) in positions.items():
+        topics.setdefault(at.topic, []).append(int32(at.partition) + int64(offset) + string(metadata))
+    return string(group) + int32(-1) + string("") + array(string(name) + array(cells) for name, cells in topics.items())
+
+
+def read_offset_commit(answer: Answer) -> int:
+    """The first error."""
+    answer.int32()
+    topics = answer.array(lambda: (answer.string(), answer.array(lambda: (answer.int32(), answer.int16()))))
+    return next((error for _, partitions in topics for _, error in partitions if error), 0)
+
+
+def delete_group_body(group: str) -> bytes:
+    return array([string(group)])
+
+
+def read_delete_group(answer: Answer) -> int:
+    answer.int32()
+    return answer.array(lambda: (answer.string(), answer.int16()))[0][1]
 
 
 def read_api_versions(answer: Answer) -> dict[int, tuple[int, int]]:

@@ -21,6 +21,7 @@ from .requests import (
     END_TXN,
     FIND_COORDINATOR,
     INIT_PRODUCER_ID,
+    TRANSACTION_COORDINATOR,
     Api,
     Node,
     add_partition_body,
@@ -127,7 +128,7 @@ class TransactionalProducer:
 
     def _found_coordinator(self) -> Node:
         if self._coordinator is None:
-            body = find_coordinator_body(self._id)
+            body = find_coordinator_body(self._id, TRANSACTION_COORDINATOR)
             error, self._coordinator = self._brokers.ask_any(FIND_COORDINATOR, body, read_find_coordinator)
             if error:
                 self._coordinator = None
