@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock.runtime.plugins import PluginKind, Plugins, UnknownPlugin
+from penstock.runtime.requests import NotFound
+from penstock.runtime.validation import plugin_config
 from penstock.spark.loading import LoadError, load
 
 CONNECTOR = """
@@ -135,6 +137,8 @@ def test_a_broken_plugin_is_reported_to_whoever_asks_for_it_and_to_nobody_else(
         plugins.find("Half")
     with pytest.raises(UnknownPlugin, match=r"^Class Other could not be found\.$"):
         plugins.find("Other")
+    with pytest.raises(NotFound, match=r"^Unknown plugin BrokenConnector\. Its module could not be loaded: broken_p"):
+        plugin_config(plugins, "BrokenConnector")
     assert "broken_plugin cannot be loaded" in caplog.text
 
 

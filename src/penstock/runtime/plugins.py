@@ -81,7 +81,7 @@ class Plugins:
         """The plugin of one of these kinds that a full name or an alias means. Raises :class:`UnknownPlugin`."""
         matches = self.matches(name, *kinds)
         if not matches:
-            raise UnknownPlugin(f"Class {name} could not be found.{self._reason(name)}")
+            raise UnknownPlugin(f"Class {name} could not be found.{self.why_missing(name)}")
         if len({entry.target for entry in matches}) > 1:
             names = ", ".join(sorted({entry.name for entry in matches}))
             raise UnknownPlugin(f"More than one class matches alias {name}. Please use the full name: {names}")
@@ -110,7 +110,8 @@ class Plugins:
             self._add(found)
         return [item for item in found if isinstance(item, PluginEntry) and (not kinds or item.kind in kinds)]
 
-    def _reason(self, name: str) -> str:
+    def why_missing(self, name: str) -> str:
+        """What to add when there is no plugin of this name: the error of the module that may have it, or nothing."""
         simple = name.rpartition(":")[2].rpartition(".")[2]
         asked = {name, simple, *(simple + suffix for suffix in KIND_SUFFIXES.values())}
         broken = next((broken for broken in self.broken if not asked.isdisjoint(broken.names)), None)

@@ -94,7 +94,7 @@ def plugin_config(plugins: Plugins, plugin: str, version: str | None = None) -> 
         raise BadRequest(f"Invalid version specification: {version}") from None
     matches = plugins.matches(plugin)
     if not matches:
-        raise NotFound(f"Unknown plugin {plugin}.")
+        raise NotFound(f"Unknown plugin {plugin}.{plugins.why_missing(plugin)}")
     if len({match.target for match in matches}) > 1:
         names = ", ".join(sorted({match.name for match in matches}))
         raise BadRequest(f"More than one plugin matches {plugin}. Please use the full name: {names}")

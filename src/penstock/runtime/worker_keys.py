@@ -205,7 +205,7 @@ WORKER_KEYS = ConfigDef(
         "offset.flush.interval.ms",
         Type.LONG,
         60_000,
-        "Accepted for compatibility: progress is committed with every batch.",
+        "Default of transaction.boundary.interval.ms. Else without effect: progress is committed with every batch.",
         at_least(0),
     ),
     worker_key(
