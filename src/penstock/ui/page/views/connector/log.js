@@ -14,7 +14,7 @@ export function logTab(root, life, { name }) {
   let lines = [];
   const choose = h("select", { "aria-label": "Lines to show", onchange: (event) => { onlyBad = event.target.value === "bad"; draw(lines, onlyBad); } },
     h("option", { value: "all" }, "All lines"), h("option", { value: "bad" }, "Warnings and errors"));
-  root.append(h("div", { class: "row" }, choose), area);
+  root.append(h("div", { class: "choice" }, choose), area);
   const draw = onChange((found, bad) => swap(area, logPanel(bad ? found.filter((line) => COLOURS[line.level]) : found)));
   life.poll(
     async () => {
