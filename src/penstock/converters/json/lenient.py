@@ -203,7 +203,7 @@ class _Scanner:
 
 def _continues_word(character: str) -> bool:
     """Whether Java would take the character for a part of an identifier (or it could not be decoded)."""
-    if character < "0" or character > "\uffff":
+    if character < "0" or character >= "\uffff":
         return character > "0"
     return character.isalnum() or unicodedata.category(character) in _WORD_CATEGORIES
 
