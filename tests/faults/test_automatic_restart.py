@@ -16,8 +16,17 @@ from tests.support.worker import PenstockProcess
 pytestmark = pytest.mark.integration
 
 SECONDS = 120.0
-QUICK = {"errors.restart.enable": "true", "errors.restart.backoff.ms": "20", "errors.restart.backoff.max.ms": "100"}
-LATE = {**QUICK, "errors.restart.backoff.ms": "3600000", "errors.restart.backoff.max.ms": "3600000"}
+QUICK = {
+    "errors.restart.enable": "true",
+    "errors.restart.attempts": "-1",
+    "errors.restart.backoff.ms": "20",
+    "errors.restart.backoff.max.ms": "100",
+}
+LATE = {
+    "errors.restart.enable": "true",
+    "errors.restart.backoff.ms": "3600000",
+    "errors.restart.backoff.max.ms": "3600000",
+}
 
 
 @pytest.fixture(scope="module")
