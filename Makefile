@@ -46,8 +46,10 @@ record-goldens: $(VENV)/.dev ## Observe the record cases again on Kafka's own cl
 fuzz-records: $(VENV)/.dev ## Look for records that differ from Kafka Connect's (ARGS="--seed 7 --cases 5000 --only Cast")
 	@$(BIN)/python tools/records/fuzz.py $(ARGS)
 
-docs: $(VENV)/.dev ## Write docs/reference from the code
+docs: $(VENV)/.dev ## Write docs/reference from the code, and the site to build/site
 	@$(BIN)/python docs/generate.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "wrote build/site (to read and search it: python3 -m http.server -d build/site)"
 
 screenshots: $(VENV)/.dev ## Take the pictures of the web page anew
 	@$(BIN)/python docs/screenshots.py

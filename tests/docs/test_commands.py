@@ -1,0 +1,144 @@
+"""Every command of the documentation does what its page says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.docs import stages
+from tests.docs.blocks import PAGES, ROOT, Block, blocks_of, every_block
+from tests.docs.sandbox import Sandbox
+from tests.support.kafka import KafkaBroker
+from tests.support.postgres import PostgresServer
+from tests.support.waiting import wait_until
+from tests.support.worker import PenstockProcess
+
+pytestmark = pytest.mark.integration
+
+DATABASES = ("shop", "warehouse")
+Stage = Callable[[Sandbox], None]
+
+ON_ITS_OWN: dict[str, Stage] = {
+    "README.md": stages.nothing,
+    "docs/guides/getting-started.md": stages.nothing,
+    "docs/guides/from-conduit.md": stages.nothing,
+    "docs/guides/from-kafka-connect.md": stages.nothing,
+    "docs/guides/security.md": stages.nothing,
+    "docs/guides/upgrades.md": stages.worker_with_orders,
+}
+"""Pages that start their worker themselves."""
+
+ON_A_WORKER: dict[str, Stage] = {
+    "docs/guides/cli.md": stages.orders_and_attempts,
+    "docs/guides/monitoring.md": stages.orders,
+    "docs/guides/offsets.md": stages.orders,
+    "docs/guides/operations.md": stages.nothing,
+    "docs/guides/pipeline-files.md": stages.pipelines,
+    "docs/guides/transforms.md": stages.dead_letters,
+}
+"""Pages about a worker that runs somewhere."""
+
+ELSEWHERE = {
+    "docs/guides/distributed.md": "below",
+    "docs/guides/first-connector.md": "test_first_connector",
+    "docs/guides/kafka.md": "below",
+    "docs/guides/lifecycle-hooks.md": "below",
+    "docs/guides/postgres.md": "below",
+}
+"""Pages whose commands need more than that."""
+
+NOT_RUN = {
+    "docs/benchmarks.md": "make bench takes half an hour; tests/bench has the same steps in small",
+    "docs/guides/spark-clusters.md": "needs Docker or Kubernetes",
+}
+"""Pages without any command that can be run here."""
+
+
+def page(name: str) -> list[Block]:
+    return blocks_of(ROOT / name)
+
+
+def test_every_page_with_commands_is_run_or_says_why_not() -> None:
+    with_commands = {str(path.relative_to(ROOT)) for path in PAGES if any(block.is_shell for block in blocks_of(path))}
+    assert with_commands == {*ON_ITS_OWN, *ON_A_WORKER, *ELSEWHERE, *NOT_RUN}
+
+
+def test_commands_that_are_not_run_are_few_and_say_why(capsys: pytest.CaptureFixture[str]) -> None:
+    left_out = [block for block in every_block() if block.is_shell and "not run" in block.told]
+    with capsys.disabled():
+        print()
+        for block in left_out:
+            for command in block.commands:
+                print(f"not run: {block.page}:{block.line}: {command.text}  ({block.told['not run']})")
+        for name, reason in NOT_RUN.items():
+            print(f"not run: {name}  ({reason})")
+    commands = [command for block in left_out for command in block.commands]
+    ran = [command for block in every_block() if block.is_shell for command in block.commands]
+    assert len(commands) <= 13
+    assert len(ran) > 8 * len(commands)
+
+
+@pytest.mark.parametrize("name", ON_ITS_OWN)
+def test_a_page_that_starts_its_worker(name: str, tmp_path: Path) -> None:
+    with Sandbox(tmp_path, [("/tmp/in.txt", str(tmp_path / "in.txt"))]) as sandbox:
+        ON_ITS_OWN[name](sandbox)
+        sandbox.run(page(name))
+
+
+@pytest.mark.parametrize("name", ON_A_WORKER)
+def test_a_page_about_a_worker(name: str, docs_worker: PenstockProcess, tmp_path: Path) -> None:
+    here = [("/repo", str(tmp_path)), ("/data", str(tmp_path)), ("http://connect:8083", docs_worker.url)]
+    with Sandbox(tmp_path, here, docs_worker.port) as sandbox:
+        try:
+            ON_A_WORKER[name](sandbox)
+            sandbox.run(page(name))
+        finally:
+            stages.clear(sandbox)
+
+
+def test_lifecycle_hooks(tmp_path: Path) -> None:
+    with Sandbox(tmp_path, [("/var/spool", str(tmp_path))]) as sandbox:
+        blocks = page("docs/guides/lifecycle-hooks.md")
+        blocks[0].told["file"] = "plugins/dropbox.py"
+        outage = next(number for number, block in enumerate(blocks) if "/lifecycle/cleanups" in block.text)
+        sandbox.run(blocks[:outage])
+        cleanup = stages.failing_cleanup(sandbox, tmp_path / "invoices")
+        sandbox.substitutions.append(("3f9c1a2b4d5e", cleanup))
+        sandbox.run(blocks[outage:])
+        assert stages.ask(sandbox, "/lifecycle/cleanups") == []
+
+
+def test_topics_in_kafka(docs_broker: KafkaBroker, tmp_path: Path) -> None:
+    with Sandbox(tmp_path, [("localhost:9092", docs_broker.bootstrap), ("/tmp/", f"{tmp_path}/")]) as sandbox:
+        (tmp_path / "in.txt").touch()
+        sandbox.run(page("docs/guides/kafka.md"))
+
+
+def test_a_cluster_of_workers(docs_broker: KafkaBroker, tmp_path: Path) -> None:
+    here = [("localhost:9092", docs_broker.bootstrap), ("worker-1.example.org", "localhost")]
+    with Sandbox(tmp_path, here) as sandbox:
+        (tmp_path / "connect-distributed.properties").symlink_to(tmp_path / "worker.properties")
+        sandbox.run(page("docs/guides/distributed.md"))
+
+
+def test_postgres(docs_postgres: PostgresServer, docs_worker: PenstockProcess, tmp_path: Path) -> None:
+    keys = docs_postgres.config()
+    docs_postgres.run(
+        "CREATE TABLE public.orders (id int PRIMARY KEY, item text)",
+        "INSERT INTO public.orders VALUES (1, 'flange')",
+        "CREATE SCHEMA shop",
+    )
+    server = f'"database.hostname": "{keys["database.hostname"]}", "database.port": "{keys["database.port"]}"'
+    here = [
+        *((f'"database.hostname": "{host}"', server) for host in ("localhost", "warehouse")),
+        *((f'"database.dbname": "{name}"', f'"database.dbname": "{keys["database.dbname"]}"') for name in DATABASES),
+        ('"database.user": "penstock"', f'"database.user": "{keys["database.user"]}"'),
+    ]
+    with Sandbox(tmp_path, here, docs_worker.port) as sandbox:
+        try:
+            sandbox.run(page("docs/guides/postgres.md"))
+            wait_until(lambda: docs_postgres.run("SELECT item FROM shop.orders") == [("flange",)], "it is copied")
+        finally:
+            stages.clear(sandbox)
