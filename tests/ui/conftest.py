@@ -14,7 +14,7 @@ from .chromium import find_chromium
 from .watch import watched
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
-WAIT_MS = 20_000
+WAIT_MS = 120_000
 
 
 @pytest.fixture(scope="package")

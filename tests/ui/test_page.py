@@ -110,9 +110,9 @@ def test_a_worker_that_is_gone_is_said_and_found_again(browser: Browser, ui_work
     page.goto("#/connectors")
     expect(page.get_by_text("Worker healthy")).to_be_visible()
     context.set_offline(True)
-    expect(page.locator("#banner")).to_contain_text("The worker cannot be reached.", timeout=20_000)
+    expect(page.locator("#banner")).to_contain_text("The worker cannot be reached.", timeout=120_000)
     context.set_offline(False)
-    expect(page.locator("#banner")).to_be_hidden(timeout=20_000)
+    expect(page.locator("#banner")).to_be_hidden(timeout=120_000)
     context.close()
 
 
