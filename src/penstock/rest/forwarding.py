@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import logging
 import ssl
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +11,10 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx
 
+from penstock.runtime.cluster_reads import PATIENCE_SECONDS
 from penstock.runtime.forwarding import TOO_MANY_HOPS, AskAnotherWorker
 from penstock.runtime.herder import Herder
-from penstock.runtime.requests import Conflict, NotFound, RequestError
+from penstock.runtime.requests import Conflict, RequestError, TimedOut
 
 from .answers import Answer
 from .request import Request
@@ -22,10 +23,9 @@ from .settings import RestSettings
 from .tls import TlsSettings
 from .waiting import REQUEST_SECONDS, answer_of
 
-log = logging.getLogger(__name__)
-
 HANDED_ON = (b"authorization", b"x-connect-authorization", b"x-connect-request-signature-algorithm")
-CATCH_UP_SECONDS = 10.0
+SHARED = ("/connectors", "/lifecycle", "/pipelines")
+"""Routes that show what all workers share."""
 
 
 class Forwarder:
@@ -63,35 +63,22 @@ def client_context(tls: TlsSettings | None) -> ssl.SSLContext:
 async def answer(
     herder: Herder, forwarder: Forwarder, route: Route, request: Request, scope: Mapping[str, Any], body: bytes
 ) -> Answer:
-    """Let the handler answer, or another worker. Nobody is told 'not found' before this worker has read all news."""
+    """Let the handler answer, or another worker. What any worker has answered before is seen by reads on this one."""
+    if route.method == "GET" and route.path.startswith(SHARED):
+        await _know_latest(herder)
     try:
-        return await _handled(herder, route, request)
+        answer = route.handler(herder, request)
+        return answer if isinstance(answer, Answer) else await answer
     except AskAnotherWorker as other:
-        answered = await forwarder.ask(other.url, scope, request, body)
-        if answered.status < 300:
-            await _catch_up(herder)
-        return answered
-    except NotFound:
-        if scope["method"] != "GET" or not await _catch_up(herder):
-            raise
-        return await _handled(herder, route, request)
+        return await forwarder.ask(other.url, scope, request, body)
 
 
-async def _handled(herder: Herder, route: Route, request: Request) -> Answer:
-    answer = route.handler(herder, request)
-    return answer if isinstance(answer, Answer) else await answer
-
-
-async def _catch_up(herder: Herder) -> bool:
-    reading = herder.catch_up()
-    if reading is None:
-        return False
-    try:
-        await answer_of(reading, CATCH_UP_SECONDS)
-    except Exception as error:
-        log.debug("The config topic could not be read to its end: %s", error)
-        return False
-    return True
+async def _know_latest(herder: Herder) -> None:
+    """Read what other workers wrote; a broker that does not answer soon holds up nobody."""
+    reading = herder.latest()
+    if reading is not None:
+        with contextlib.suppress(TimedOut):
+            await answer_of(reading, PATIENCE_SECONDS)
 
 
 def _headers(request: Request) -> dict[str, str]:

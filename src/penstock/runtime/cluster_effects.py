@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 
+from .cluster_member import ClusterMember
+from .connector_offsets import ConnectorOffsets
 from .requests import RequestError, State, TargetState
 from .services import Services
 
 LOOK_SECONDS = 0.05
+LOOKS_BEFORE_ROUND = 40
 SLACK_SECONDS = 15.0
 RUNNING = (State.RUNNING, State.PAUSED, State.RESTARTING)
 
 
 class ClusterEffects:
-    """Nothing needs to be told; but whoever changes offsets has to wait until nothing runs anywhere."""
+    """Nothing needs to be told; but whoever changes offsets has to wait until nothing runs anywhere.
 
-    def __init__(self, services: Services) -> None:
+    Then it knows all source offsets that any worker has committed.
+    """
+
+    def __init__(self, services: Services, member: ClusterMember, offsets: ConnectorOffsets) -> None:
         self._services = services
+        self._member = member
+        self._offsets = offsets
 
     def keep(self, name: str) -> None:
         """Every worker reads it in the config topic."""
@@ -28,7 +36,7 @@ class ClusterEffects:
         """Every worker reads it in the config topic."""
 
     async def settled(self, name: str) -> None:
-        """Wait until all workers say that the connector has stopped, or is gone."""
+        """Wait until all workers say that the connector has stopped, or is gone, and know what it has committed."""
         seconds = 2 * self._services.stop_seconds + SLACK_SECONDS
         try:
             await asyncio.wait_for(self.ended(name), seconds)
@@ -40,13 +48,23 @@ class ClusterEffects:
                 "If it doesn't eventually succeed, the Connect cluster may need to be restarted to get rid of the "
                 "zombie sink tasks."
             ) from None
+        await self._offsets.know(name, self._services)
 
     async def ended(self, name: str) -> None:
-        """The same without a limit."""
+        """Wait without a limit until nothing of the connector runs. Asks for a round of the group if none comes."""
+        looks = 0
         while not self._is_over(name):
             await asyncio.sleep(LOOK_SECONDS)
+            looks += 1
+            if not looks % LOOKS_BEFORE_ROUND and self._waits_for_round(name):
+                self._member.membership.rejoin()
+
+    def _waits_for_round(self, name: str) -> bool:
+        return self._member.is_leader and not self._member.has_stopped_everywhere(name)
 
     def _is_over(self, name: str) -> bool:
+        if not self._member.has_stopped_everywhere(name):
+            return False
         status = self._services.statuses.of(name)
         snapshot = self._services.configs.snapshot()
         if status is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
@@ -18,7 +18,7 @@ from .group_protocol import EAGER, VERSIONS, Assignment, MemberState, Unit
 from .logging import Loggers
 from .membership import GroupSettings, Joined, Membership
 from .metrics import GroupView, Rebalances
-from .requests import RestartRequest
+from .requests import RestartRequest, State, TaskId
 from .restart import plan_restart
 from .services import Services
 from .worker import Worker
@@ -55,8 +55,11 @@ class ClusterMember(ConfigListener):
         self._sync_seconds = sync_seconds
         self._held: frozenset[Unit] = frozenset()
         self._names: set[str] = set()
+        self._began_at = 0
+        self._removed_at: dict[str, int] = {}
         self._offset = 0
         self._closed = False
+        self._lost = False
         self._delayed: asyncio.TimerHandle | None = None
         self._watching: asyncio.Task[None] | None = None
         self.rounds = rounds
@@ -65,6 +68,7 @@ class ClusterMember(ConfigListener):
         self.assignment: Assignment | None = None
         self.rebalances = Rebalances()
         self.on_round: Callable[[], None] = lambda: None
+        self.on_lead: Callable[[], None] = lambda: None
 
     @property
     def generation(self) -> int:
@@ -77,7 +81,8 @@ class ClusterMember(ConfigListener):
 
     @property
     def is_leader(self) -> bool:
-        return self.is_member and self.joined_as is not None and self.joined_as.is_leader
+        """Whether this worker leads the group, and can prove it: a round has come since it last lost its place."""
+        return self.is_member and not self._lost and self.joined_as is not None and self.joined_as.is_leader
 
     @property
     def leader_url(self) -> str | None:
@@ -97,7 +102,9 @@ class ClusterMember(ConfigListener):
     def start(self) -> None:
         """Join the group and follow the config topic. Called on the loop."""
         self._services.configs.listen(self)
-        self._names.update(self._services.configs.snapshot().connectors())
+        snapshot = self._services.configs.snapshot()
+        self._names.update(snapshot.connectors())
+        self._began_at = snapshot.position
         self._watching = self._loop.create_task(self._watch_lease(), name="lease")
         self.membership.start()
 
@@ -110,6 +117,15 @@ class ClusterMember(ConfigListener):
             self._delayed.cancel()
         await self._worker.stop()
         await asyncio.to_thread(self.membership.stop)
+
+    def has_stopped_everywhere(self, name: str) -> bool:
+        """Whether no worker runs anything that it ran before the connector was last stopped or removed.
+
+        A round has come since then, and before a round every member ends what it has to. Only the leader knows.
+        """
+        entry = self._services.configs.snapshot().entries.get(name)
+        stopped = -1 if entry is None else entry.committed_at
+        return self.rounds.read_by_all >= max(self._removed_at.get(name, self._began_at), stopped + 1)
 
     # What the group asks, on its own thread
 
@@ -167,7 +183,7 @@ class ClusterMember(ConfigListener):
         self._on_loop(self._updated, connector)
 
     def connector_removed(self, connector: str) -> None:
-        self._on_loop(self._removed, connector)
+        self._on_loop(self._removed, connector, self._services.configs.snapshot().position)
 
     def tasks_updated(self, connector: str) -> None:
         self._on_loop(self._tasks_updated, connector)
@@ -189,8 +205,12 @@ class ClusterMember(ConfigListener):
     def _take(self, assignment: Assignment, membership: Joined) -> None:
         if self._closed:
             return
-        self.joined_as, self.assignment = membership, assignment
+        gained = membership.is_leader and not self.is_leader
+        self.joined_as, self.assignment, self._lost = membership, assignment, False
+        if gained:
+            self.on_lead()
         self._ownership.take(self._held, assignment.offset)
+        self._removed_at = {name: at for name, at in self._removed_at.items() if at > self.rounds.read_by_all}
         self._worker.keep_all()
         if self._delayed is not None:
             self._delayed.cancel()
@@ -206,8 +226,9 @@ class ClusterMember(ConfigListener):
             self._names.add(connector)
             self.membership.rejoin()
 
-    def _removed(self, connector: str) -> None:
+    def _removed(self, connector: str, position: int) -> None:
         self._names.discard(connector)
+        self._removed_at[connector] = position
         self._worker.remove(connector)
         self.membership.rejoin()
 
@@ -225,15 +246,24 @@ class ClusterMember(ConfigListener):
         tasks = [number for number in plan.restart_tasks if number in mine]
         connector = plan.restart_connector and self._ownership.connector(restart.connector)
         if connector or tasks:
+            self._show_restarting(restart.connector, connector, tasks)
             done = self._worker.restart(restart.connector, connector, tasks)
             done.add_done_callback(_note_failure)
 
     def _lose(self) -> None:
         """Nothing is ours any more, for all we can prove."""
+        self._lost = True
         self._held = frozenset()
         self._ownership.clear()
         self._worker.keep_all()
         self.on_round()
+
+    def _show_restarting(self, name: str, connector: bool, tasks: Sequence[int]) -> None:
+        """At once, however long it takes to stop what runs: who asked for the restart waits for it."""
+        if connector:
+            self._services.statuses.connector(name, State.RESTARTING)
+        for number in tasks:
+            self._services.statuses.task(TaskId(name, number), State.RESTARTING)
 
     async def _watch_lease(self) -> None:
         """Stop tasks in good time when heartbeats are not answered."""

@@ -15,7 +15,11 @@ from .statuses import Statuses
 
 
 class ClusterRounds:
-    """Remembers rounds that were completed; one that failed on its way leaves no trace."""
+    """Remembers rounds that were completed; one that failed on its way leaves no trace.
+
+    ``read_by_all`` is how far every member had read the config topic, and stopped what it must not run any more, before
+    the last round. Only the leader knows.
+    """
 
     def __init__(self, max_delay_ms: int) -> None:
         self._max_delay_ms = max_delay_ms
@@ -24,6 +28,8 @@ class ClusterRounds:
         self._next_owners: dict[Unit, str] = {}
         self._owners: dict[Unit, str] = {}
         self._alive: frozenset[str] = frozenset()
+        self._next_read = 0
+        self.read_by_all = 0
 
     def decide(
         self,
@@ -35,6 +41,7 @@ class ClusterRounds:
     ) -> dict[str, Assignment]:
         """What to tell each member. Without a ``snapshot`` the leader has not read far enough, and says so."""
         url = members[leader].url
+        self._next_read = min(state.offset for state in members.values())
         self._alive = frozenset(worker_id_of(state.url) for state in members.values())
         if snapshot is None:
             offset = max(state.offset for state in members.values())
@@ -62,6 +69,7 @@ class ClusterRounds:
             self._assignor = self._next
         self._next = None
         self._owners = self._next_owners if as_leader else {}
+        self.read_by_all = self._next_read if as_leader else 0
 
     def owner_url(self, unit: Unit) -> str | None:
         """Where a connector or task runs. Only the leader knows."""

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from .cluster_effects import ClusterEffects
 from .cluster_member import ClusterMember
+from .cluster_reads import LatestView
+from .connector_offsets import ConnectorOffsets
 from .dead_letters import ReplayOutcome, ReplayRequest
 from .forwarding import AskAnotherWorker, InternalClient, elsewhere
 from .group_protocol import SESSIONED, Unit
@@ -73,6 +75,7 @@ class DistributedHerder(SharedHerder):
         signing: SigningSettings,
         read_to_end: Callable[[], Future[None]],
         read_statuses: Callable[[], Future[None]],
+        source_offsets: ConnectorOffsets,
     ) -> None:
         super().__init__(loop, services, worker, loggers, effects)
         self._member = member
@@ -82,6 +85,8 @@ class DistributedHerder(SharedHerder):
         self._other_workers = OtherWorkers(internal, services.config.advertised.protocol)
         self._read_to_end = read_to_end
         self._read_statuses = read_statuses
+        self._source_offsets = source_offsets
+        self._latest = LatestView(read_to_end, read_statuses)
 
     def create_connector(self, request: CreateRequest) -> Future[ConnectorInfo]:
         return self._lead(lambda: self.changes.create(request))
@@ -103,10 +108,13 @@ class DistributedHerder(SharedHerder):
     def restart_connector(self, request: RestartRequest) -> Future[ConnectorStatus | None]:
         if request.only_failed or request.include_tasks:
             return self._lead(lambda: self._restart_as_planned(request))
-        return self.submit(lambda: self._restart(Unit(request.connector)))
+        return self.submit(lambda: self._restart_connector(request.connector))
 
     def restart_task(self, name: str, task: int) -> Future[None]:
         return self.submit(lambda: self._restart_task(name, task))
+
+    def offsets(self, name: str) -> Future[Sequence[OffsetEntry]]:
+        return self.submit(lambda: self._offsets_of(name))
 
     def alter_offsets(self, name: str, offsets: Sequence[OffsetEntry] | None) -> Future[str]:
         return self._lead(lambda: self.changes.alter_offsets(name, offsets))
@@ -139,8 +147,8 @@ class DistributedHerder(SharedHerder):
     def group(self) -> GroupView:
         return self._member.group
 
-    def catch_up(self) -> Future[None]:
-        return self._read_to_end()
+    def latest(self) -> Future[None]:
+        return self._latest.known()
 
     def take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         return self.submit(lambda: self._take_task_configs(name, body, headers))
@@ -186,6 +194,12 @@ class DistributedHerder(SharedHerder):
         workers = {status.connector.worker_id, *(task.worker_id for _, task in status.tasks)} - {self.worker_id}
         return await self._other_workers.log_lines(name, lines, sorted(workers), known)
 
+    async def _offsets_of(self, name: str) -> Sequence[OffsetEntry]:
+        """With all that tasks on other workers have committed."""
+        self.changes.found(name)
+        await self._source_offsets.know(name, self.services)
+        return await self.changes.read_offsets(name)
+
     async def _pause_or_resume(self, name: str, state: TargetState) -> None:
         if name not in self.services.configs.snapshot():
             await self._caught_up()
@@ -214,7 +228,12 @@ class DistributedHerder(SharedHerder):
                 return
             await asyncio.sleep(BEGIN_LOOK_SECONDS)
 
+    async def _restart_connector(self, name: str) -> None:
+        await self._caught_up()
+        await self._restart(Unit(name))
+
     async def _restart_task(self, name: str, task: int) -> None:
+        await self._caught_up()
         self.changes.require_task(name, task)
         await self._restart(Unit(name, task))
 

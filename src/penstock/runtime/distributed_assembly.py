@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import ssl
 from concurrent.futures import Future
-from functools import partial
 
 from penstock.spark.session import SparkEngine
+from penstock.storage.config_records import is_leaders
 from penstock.storage.config_store import ConfigStore
 from penstock.storage.folder_lock import FolderLock
 from penstock.storage.kafka_log import KafkaLogs
+from penstock.storage.kafka_log_leader import LeaderWriter
 from penstock.storage.offset_store import OffsetStore
 from penstock.storage.status_store import StatusStore
 from penstock.topics.interface import TopicHome
@@ -20,6 +21,7 @@ from .cluster_effects import ClusterEffects
 from .cluster_member import ClusterMember
 from .cluster_ownership import ClusterOwnership
 from .cluster_rounds import ClusterRounds
+from .connector_offsets import ConnectorOffsets
 from .distributed import DistributedHerder
 from .distributed_settings import client_settings, group_settings, internal_topic, signing_settings
 from .forwarding import InternalClient
@@ -30,11 +32,16 @@ from .plugins import Plugins
 from .services import Services
 from .spark_host import SparkHost
 from .statuses import Statuses
-from .topic_homes import kafka_home, wants_exactly_once
+from .topic_homes import EXACTLY_ONCE, kafka_home, wants_exactly_once
 from .worker import Worker
 from .worker_config import WorkerConfig
 from .worker_parts import RuntimeLoop, attach, find_plugins, pump_services
 from .zombie_fencing import ZombieFencing, fence_transactions
+
+
+def _has_transactional_leader(config: WorkerConfig) -> bool:
+    """As in Kafka Connect, already while a cluster is being prepared for exactly-once support."""
+    return config.properties.get(EXACTLY_ONCE, "").strip().lower() in ("preparing", "enabled")
 
 
 class DistributedWorker:
@@ -51,6 +58,7 @@ class DistributedWorker:
         self._calls = UserCode()
         self._folder: FolderLock | None = None
         self._logs: KafkaLogs | None = None
+        self._offsets: ConnectorOffsets | None = None
         self._spark: SparkHost | None = None
         self._topics: TopicHome | None = None
         self._member: ClusterMember | None = None
@@ -76,13 +84,14 @@ class DistributedWorker:
         configs = ConfigStore(config_log)
         status_log = logs.log(internal_topic(config, "status"))
         statuses = StatusStore(status_log)
-        offsets = OffsetStore(logs.log(internal_topic(config, "offset")))
+        self._offsets = offsets = ConnectorOffsets(OffsetStore(logs.log(internal_topic(config, "offset"))), config)
         for store in (configs, statuses, offsets):
             store.start()
         self._topics = home = kafka_home(config.properties, offsets)
         plugins = Plugins([str(folder) for folder in config.plugin_path])
         self._runtime.start()
         services = Services(config, configs, offsets, home, plugins, self._calls, logs.cluster_id())
+        services.open_offsets = offsets.open
         services.ownership = ownership = ClusterOwnership()
         services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
         worker = Worker(services)
@@ -95,12 +104,18 @@ class DistributedWorker:
         services.statuses.generation = lambda: member.generation
         services.pumps = pump_services(services, spark, leased(home, lambda: member.membership.lease.is_valid))
         services.spark_trouble = lambda: spark.trouble
-        effects = ClusterEffects(services)
+        if _has_transactional_leader(config):
+            group = config.values["group.id"]
+            writer = LeaderWriter(
+                client_settings(config), f"connect-cluster-{group}", config_log.topic.name, lambda: member.is_leader
+            )
+            config_log.let_lead(writer, is_leaders)
+            member.on_lead = writer.claim
+        effects = ClusterEffects(services, member, offsets)
         attach(services, worker, effects.ended)
         signing = signing_settings(config)
         self._internal = InternalClient(signing, lambda: configs.snapshot().session_key, self._verify)
-        fence = partial(fence_transactions, client_settings(config))
-        fencing = ZombieFencing(services, config.values["group.id"], fence)
+        fencing = ZombieFencing(services, config.values["group.id"], fence_transactions)
         self.herder = DistributedHerder(
             self._runtime.loop,
             services,
@@ -113,6 +128,7 @@ class DistributedWorker:
             signing,
             config_log.read_to_end,
             status_log.read_to_end,
+            offsets,
         )
         services.publish_tasks = self.herder.publish_tasks
         if wants_exactly_once(config.properties):
@@ -139,6 +155,8 @@ class DistributedWorker:
             self._spark.stop()
         if self._topics is not None:
             self._topics.stop()
+        if self._offsets is not None:
+            self._offsets.stop()
         if self._logs is not None:
             self._logs.stop()
         self._calls.stop()

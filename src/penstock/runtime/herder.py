@@ -188,8 +188,11 @@ class Herder(ABC):
     def set_logger(self, namespace: str, level: str, cluster: bool) -> Sequence[str]:
         """Set a level, here or (``cluster``) on every worker; the names whose level changed."""
 
-    def catch_up(self) -> Future[None] | None:
-        """Ends when this worker knows all that other workers have written; ``None`` when there are no others."""
+    def latest(self) -> Future[None] | None:
+        """Ends when reads show all that other workers have written by now, as far as Kafka answers soon; never fails.
+
+        ``None`` when there are no others.
+        """
         return None
 
     def take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:

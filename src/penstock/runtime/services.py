@@ -67,6 +67,7 @@ class Services:
         self.publish_tasks: PublishTasks = self._write_tasks
         self.fence: Callable[[str], Awaitable[None]] | None = None
         self.spark_trouble: Callable[[], str | None] = lambda: None
+        self.open_offsets: Callable[[ConnectorConfig], None] = lambda parsed: None
         self.commit = penstock.__version__
         self.call_seconds = config.connector_call_timeout_ms / 1000
         self.stop_seconds = config.task_shutdown_graceful_timeout_ms / 1000

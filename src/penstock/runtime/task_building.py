@@ -90,6 +90,7 @@ class TaskBuilder:
         parsed = services.parse(services.resolve(self.connector_config))
         if parsed.tasks_max_enforce and self.count > parsed.tasks_max:
             raise too_many_tasks(self.task.connector, self.count, parsed.tasks_max)
+        services.open_offsets(parsed)
         task_class: Any = parsed.plugin.load().task
         spec = _spec(self.task, parsed, services.resolve(self.task_config), task_class, services)
         copies.check(spec)

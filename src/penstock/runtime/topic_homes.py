@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 BOOTSTRAP = "bootstrap.servers"
 EXACTLY_ONCE = "exactly.once.source.support"
 OFFSETS_TOPIC = "offset.storage.topic"
+OWN_OFFSETS_TOPIC = "offsets.storage.topic"
 
 
 def in_kafka(worker: Mapping[str, str]) -> bool:
@@ -77,16 +78,16 @@ def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: Of
     """How a source commits with transactions; ``None`` without them."""
     if not wants_exactly_once(worker):
         return None
+    log = cast("KafkaLog", offsets.log_of(parsed.name))
     own = parsed.producer_overrides.get(BOOTSTRAP, worker[BOOTSTRAP])
-    if own != worker[BOOTSTRAP]:
+    if own != worker[BOOTSTRAP] and log is offsets.log:
         raise ConfigError.invalid(
             f"producer.override.{BOOTSTRAP}",
             own,
             "A transaction cannot span two clusters: with exactly.once.source.support=enabled a source writes to the "
-            "cluster that has the worker's offsets topic. Leave the override out, or run the connector on a worker "
-            "without exactly-once support",
+            "cluster that has the worker's offsets topic. Leave the override out, or run the connector on workers of a "
+            "cluster (penstock distributed), which keep its offsets beside its records",
         )
-    log = cast("KafkaLog", offsets.log)
     interval: float | None = None
     if parsed.settings.get("transaction.boundary", "poll").strip().lower() == "interval":
         default = worker.get("offset.flush.interval.ms", "60000")

@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 from penstock.storage.config_snapshot import ConnectorEntry
 
+from .connector_offsets import connection
 from .requests import BadRequest, Conflict, NotFound, RequestError
 from .services import Services
 
@@ -18,10 +19,13 @@ SECONDS = 30.0
 class ZombieFencing:
     """The leader's side. Concurrent requests for one connector share a round. Runs on the runtime's loop.
 
-    ``fence`` takes over transactional ids, so that whoever used them before cannot commit any more; it blocks.
+    ``fence`` takes over transactional ids in the cluster that a connector writes to, given by client settings, so that
+    whoever used them before cannot commit any more; it blocks.
     """
 
-    def __init__(self, services: Services, group: str, fence: Callable[[Sequence[str]], None]) -> None:
+    def __init__(
+        self, services: Services, group: str, fence: Callable[[Mapping[str, Any], Sequence[str]], None]
+    ) -> None:
         self._services = services
         self._group = group
         self._fence = fence
@@ -38,14 +42,20 @@ class ZombieFencing:
                 return
             before = entry.fenced_tasks
             if before is not None and not (before == 1 and entry.task_count == 1):
-                await self._fence_tasks(name, before)
+                await self._fence_tasks(name, entry.config, before)
             if self._entry(name).committed_at != entry.committed_at:
                 raise Conflict("Failed to complete zombie fencing because a new set of task configs was generated")
             await asyncio.wrap_future(self._services.configs.put_task_count(name, entry.task_count))
 
-    async def _fence_tasks(self, name: str, count: int) -> None:
+    async def _fence_tasks(self, name: str, config: Mapping[str, str | None], count: int) -> None:
+        services = self._services
         ids = [f"{self._group}-{name}-{task}" for task in range(count)]
-        work = self._services.calls.run(f"fencing {name}", SECONDS, lambda: self._fence(ids))
+
+        def fence() -> None:
+            parsed = services.parse(services.resolve(config))
+            self._fence(dict(connection(services.config.properties, parsed)), ids)
+
+        work = services.calls.run(f"fencing {name}", SECONDS, fence)
         try:
             await asyncio.wrap_future(work)
         except Exception as error:

@@ -19,6 +19,7 @@ RESTART = "restart-connector-"
 FENCING = "tasks-fencing-"
 SESSION_KEY = "session-key"
 LOGGER = "logger-cluster-"
+LEADERS = tuple(prefix.encode() for prefix in (CONNECTOR, TASK, COMMIT, RESTART, FENCING, SESSION_KEY))
 
 Config = Mapping[str, str | None]
 
@@ -39,6 +40,11 @@ class Restart:
     connector: str
     only_failed: bool
     include_tasks: bool
+
+
+def is_leaders(record: LogRecord) -> bool:
+    """Whether only the leader of a cluster may write it; the others any worker."""
+    return record.key.startswith(LEADERS)
 
 
 def connector_record(name: str, config: Config | None) -> LogRecord:

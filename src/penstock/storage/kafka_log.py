@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from .errors import PassingStorageError, StorageError
+from .kafka_log_leader import LeaderWriter
 from .kafka_log_topics import InternalTopic, ensure_topic
 from .log import Listener, Log, LogRecord
 
@@ -132,6 +133,8 @@ class KafkaLogs:
         """Write out what is pending and close the clients. Idempotent."""
         if self._stopping:
             return
+        for log in self._logs.values():
+            log.end_leading()
         self._producer.flush(5)
         self._stopping = True
         for thread in self._threads:
@@ -194,6 +197,12 @@ class KafkaLog(Log):
         self._positions: Offsets = {}
         self._waits: list[_Wait] = []
         self._lock = threading.Lock()
+        self._leader: LeaderWriter | None = None
+        self._is_leaders: Callable[[LogRecord], bool] = lambda record: False
+
+    def let_lead(self, writer: LeaderWriter, is_leaders: Callable[[LogRecord], bool]) -> None:
+        """From now on batches with such records are written by the leader's writer, in a transaction each."""
+        self._leader, self._is_leaders = writer, is_leaders
 
     def start(self, listener: Listener) -> int:
         """Make or check the topic and replay it. Raises a :class:`StorageError` that says what is wrong with it."""
@@ -218,6 +227,9 @@ class KafkaLog(Log):
         if not records:
             seen.set_result(None)
             return seen
+        if self._leader is not None and any(map(self._is_leaders, records)):
+            self._leader.write(records, partial(self._written, seen))
+            return seen
         wait, left = _Wait(seen), [len(records)]
 
         def delivered(error: KafkaError | None, message: Message) -> None:
@@ -235,6 +247,13 @@ class KafkaLog(Log):
         for record in records:
             self._logs.send(self.topic.name, record, delivered)
         return seen
+
+    def _written(self, seen: Future[None], error: BaseException | None, ends: Offsets) -> None:
+        """The leader's writer has ended."""
+        if error is None:
+            self._await(_Wait(seen, ends))
+        else:
+            _fail(seen, error if isinstance(error, StorageError) else unreachable(error))
 
     def read_to_end(self) -> Future[None]:
         """Ends when the listener was told of all that is in the topic now."""
@@ -260,6 +279,10 @@ class KafkaLog(Log):
 
     def stop(self) -> None:
         self._listener = None
+
+    def end_leading(self) -> None:
+        if self._leader is not None:
+            self._leader.stop()
 
     def give_up(self) -> None:
         """Nobody reads any more: whoever waits is told."""

@@ -49,6 +49,10 @@ class OffsetStore:
     def stop(self) -> None:
         self.log.stop()
 
+    def log_of(self, connector: str) -> Log:
+        """The log that has the offsets of a connector."""
+        return self.log
+
     def get(self, connector: str, partition: Partition) -> Offset | None:
         """The committed offset of one source partition, or ``None``."""
         with self._lock:

@@ -1,0 +1,188 @@
+"""Source offsets of a cluster: in the worker's topic, and for some connectors in a topic of their own (KIP-618)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import cast
+
+from penstock.api.errors import ConfigError, PluginError
+from penstock.storage.kafka_log import KafkaLog, KafkaLogs
+from penstock.storage.kafka_log_topics import InternalTopic
+from penstock.storage.log import Log, LogRecord
+from penstock.storage.offset_store import Change, Offset, OffsetStore, Partition
+
+from .connector_config import ConnectorConfig
+from .services import Services
+from .topic_homes import BOOTSTRAP, OWN_OFFSETS_TOPIC, connector_clients, wants_exactly_once
+from .worker_config import WorkerConfig
+
+log = logging.getLogger(__name__)
+
+_CONNECTION = ("bootstrap.servers", "security.", "sasl.", "ssl.", "enable.ssl.")
+
+
+@dataclass(frozen=True)
+class OwnTopic:
+    """A topic with offsets of one connector or several: how its cluster is reached, and its name."""
+
+    connection: tuple[tuple[str, str], ...]
+    name: str
+
+
+def own_topic(config: WorkerConfig, parsed: ConnectorConfig) -> OwnTopic | None:
+    """Where a source keeps its offsets besides the worker's topic.
+
+    That is in the topic it asks for, and always in the cluster its transactions are in.
+    """
+    worker = config.properties
+    wanted = parsed.settings.get(OWN_OFFSETS_TOPIC)
+    elsewhere = parsed.producer_overrides.get(BOOTSTRAP, worker[BOOTSTRAP]) != worker[BOOTSTRAP]
+    if parsed.is_sink or not (wanted or (elsewhere and wants_exactly_once(worker))):
+        return None
+    topic = wanted or str(config.values["offset.storage.topic"])
+    if not elsewhere and topic == config.values["offset.storage.topic"]:
+        return None
+    return OwnTopic(connection(worker, parsed), topic)
+
+
+def connection(worker: Mapping[str, str], parsed: ConnectorConfig) -> tuple[tuple[str, str], ...]:
+    """How the cluster is reached that a source writes to, in librdkafka's words."""
+    settings = dict(connector_clients(worker, parsed).producer)
+    return tuple(sorted((key, str(value)) for key, value in settings.items() if key.startswith(_CONNECTION)))
+
+
+class ConnectorOffsets(OffsetStore):
+    """All stores as one. Offsets in a connector's own topic count; the worker's topic has a copy and fills gaps.
+
+    :meth:`open` must have been called for a connector before its offsets are asked for. It blocks.
+    """
+
+    def __init__(self, shared: OffsetStore, config: WorkerConfig) -> None:
+        super().__init__(shared.log)
+        self._shared = shared
+        self._config = config
+        self._opening = threading.Lock()
+        self._stores: dict[OwnTopic, OffsetStore] = {}
+        self._logs: list[KafkaLogs] = []
+        self._own: dict[str, OffsetStore] = {}
+
+    def start(self) -> None:
+        self._shared.start()
+
+    def stop(self) -> None:
+        self._shared.stop()
+        for logs in self._logs:
+            logs.stop()
+
+    def open(self, parsed: ConnectorConfig) -> None:
+        """Have the connector's own topic, if it wants one, made and read. Raises a ``StorageError``."""
+        wanted = own_topic(self._config, parsed)
+        if wanted is None:
+            self._own.pop(parsed.name, None)
+            return
+        with self._opening:
+            if wanted not in self._stores:
+                self._stores[wanted] = self._opened(wanted)
+            self._own[parsed.name] = self._stores[wanted]
+
+    def log_of(self, connector: str) -> Log:
+        """The log whose topic has the offsets that count."""
+        return self._own.get(connector, self._shared).log
+
+    async def know(self, connector: str, services: Services) -> None:
+        """Know all that tasks on any worker have committed for a connector, which may be gone."""
+        await services.user_code(f"offsets of {connector}", lambda: self._open_if_known(connector, services))
+        logs = {self._shared.log, self.log_of(connector)}
+        await asyncio.gather(*(asyncio.wrap_future(cast(KafkaLog, each).read_to_end()) for each in logs))
+
+    def _open_if_known(self, connector: str, services: Services) -> None:
+        config = services.configs.snapshot().connector_config(connector)
+        if config is not None:
+            with contextlib.suppress(PluginError, ConfigError):
+                self.open(services.parse(services.resolve(config)))
+
+    def get(self, connector: str, partition: Partition) -> Offset | None:
+        own = self._own.get(connector)
+        found = None if own is None else own.get(connector, partition)
+        return self._shared.get(connector, partition) if found is None else found
+
+    def all(self, connector: str) -> Sequence[tuple[Partition, Offset]]:
+        own = self._own.get(connector)
+        if own is None:
+            return self._shared.all(connector)
+        gaps = [entry for entry in self._shared.all(connector) if own.get(connector, entry[0]) is None]
+        return [*own.all(connector), *gaps]
+
+    def connectors(self) -> Sequence[str]:
+        found = {name for store in (self._shared, *self._stores.values()) for name in store.connectors()}
+        return sorted(found)
+
+    def records(self, connector: str, changes: Iterable[Change]) -> list[LogRecord]:
+        return self._own.get(connector, self._shared).records(connector, changes)
+
+    def put(self, connector: str, changes: Iterable[Change]) -> Future[None]:
+        own = self._own.get(connector)
+        changes = list(changes)
+        if own is None:
+            return self._shared.put(connector, changes)
+        own.check(changes)
+        gone = [change for change in changes if change[1] is None]
+        kept = [change for change in changes if change[1] is not None]
+        return _one_after_the_other(
+            lambda: self._shared.put(connector, gone),
+            lambda: own.put(connector, changes),
+            lambda: self._shared.put(connector, kept),
+        )
+
+    def _opened(self, wanted: OwnTopic) -> OffsetStore:
+        values = self._config.values
+        logs = KafkaLogs(dict(wanted.connection), f"{values['group.id']}-{wanted.name}-offsets")
+        topic = InternalTopic(
+            wanted.name,
+            OWN_OFFSETS_TOPIC,
+            "source connector offsets",
+            partitions=values["offset.storage.partitions"],
+            replication=values["offset.storage.replication.factor"],
+            settings=_topic_settings(self._config),
+        )
+        store = OffsetStore(logs.log(topic))
+        try:
+            store.start()
+        except BaseException:
+            logs.stop()
+            raise
+        self._logs.append(logs)
+        log.info("Source offsets in the topic %s were read", wanted.name)
+        return store
+
+
+def _topic_settings(config: WorkerConfig) -> Mapping[str, str]:
+    named = ("topic", "replication.factor", "partitions")
+    return {key: value for key, value in config.subset("offset.storage.").items() if key not in named}
+
+
+def _one_after_the_other(*writes: Callable[[], Future[None]]) -> Future[None]:
+    """Each write when the one before has succeeded; the first failure ends it."""
+    done: Future[None] = Future()
+    left = list(writes)
+
+    def go_on(before: Future[None] | None) -> None:
+        error = None if before is None else before.exception()
+        if error is not None:
+            done.set_exception(error)
+        elif not left:
+            done.set_result(None)
+        else:
+            try:
+                left.pop(0)().add_done_callback(go_on)
+            except Exception as failed:
+                done.set_exception(failed)
+
+    go_on(None)
+    return done
