@@ -1,4 +1,4 @@
-"""One broker, and one cluster of three workers that know the probe connectors, for all tests here."""
+"""One broker, another one for who asks for it, and a cluster of three workers that know the probe connectors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ from tests.support.probes import SETTINGS, wait_for_spark
 
 @pytest.fixture(scope="package")
 def broker() -> Iterator[KafkaBroker]:
+    with KafkaBroker() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def other_broker() -> Iterator[KafkaBroker]:
+    """A Kafka cluster that is not the workers' own."""
     with KafkaBroker() as running:
         yield running
 

@@ -14,6 +14,19 @@ from tests.support.probes import SETTINGS, Probe, wait_for_spark
 from tests.support.worker import PenstockProcess
 
 MakeProbe = Callable[..., Probe]
+ABOUT_STANDALONE = "about a standalone worker"
+CLUSTER_SIZE = int(os.environ.get("PENSTOCK_TEST_CLUSTER", "0"))
+
+
+def standalone_only(reason: str) -> pytest.MarkDecorator:
+    """For a test that is about a worker on its own: left out, with the reason, when the others run on a cluster."""
+    return pytest.mark.skipif(CLUSTER_SIZE > 0, reason=f"{ABOUT_STANDALONE}: {reason}")
+
+
+def skip_on_cluster(reason: str) -> None:
+    """The same for all tests of a fixture: called in it."""
+    if CLUSTER_SIZE:
+        pytest.skip(f"{ABOUT_STANDALONE}: {reason}")
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +36,11 @@ def probe_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockP
     With ``PENSTOCK_TEST_CLUSTER`` set to a number it is one of so many workers of a cluster.
     """
     folder = tmp_path_factory.mktemp("worker")
-    size = int(os.environ.get("PENSTOCK_TEST_CLUSTER", "0"))
-    if size:
-        with KafkaBroker() as broker, Cluster(broker, folder, size, SETTINGS) as cluster:
+    if CLUSTER_SIZE:
+        with KafkaBroker() as broker, Cluster(broker, folder, CLUSTER_SIZE, SETTINGS) as cluster:
             for worker in cluster.workers:
                 wait_for_spark(worker, folder)
-            yield cluster.follower() if size > 1 else cluster.any()
+            yield cluster.follower() if CLUSTER_SIZE > 1 else cluster.any()
         return
     with PenstockProcess(folder, SETTINGS) as process:
         wait_for_spark(process, folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.seeds.conftest import MakeProbe
+from tests.seeds.conftest import MakeProbe, skip_on_cluster, standalone_only
 from tests.support.probes import SETTINGS, Probe, message
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -260,7 +260,10 @@ def test_restart_of_an_unknown_task_is_not_found(probe: MakeProbe) -> None:
     assert message(source.request("POST", "/tasks/7/restart"), 404) == f"Unknown task: {source.name}-7"
 
 
-@pytest.mark.parametrize("forward", ["true", "false"])
+@pytest.mark.parametrize(
+    "forward",
+    ["true", pytest.param("false", marks=standalone_only("in a cluster it is a conflict unless the owner is asked"))],
+)
 def test_restart_takes_the_forward_parameter(probe: MakeProbe, forward: str) -> None:
     source = probe().create_running()
     assert source.request("POST", f"/restart?forward={forward}").status_code == 204
@@ -273,6 +276,7 @@ def test_restart_takes_the_forward_parameter(probe: MakeProbe, forward: str) -> 
 @pytest.fixture(scope="module")
 def survivors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Probe]]:
     """Connectors of a worker that was killed with ``kill -9`` and started again."""
+    skip_on_cluster("its only worker is killed; tests/distributed/test_faults.py kills workers of a cluster")
     folder = tmp_path_factory.mktemp("killed")
     with PenstockProcess(folder / "worker", SETTINGS) as worker:
         made = {key: Probe(worker, folder) for key in ("running", "paused", "resumed", "failed")}

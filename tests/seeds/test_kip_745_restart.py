@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.seeds.conftest import MakeProbe
+from tests.seeds.conftest import MakeProbe, standalone_only
 from tests.support.probes import SETTINGS, Probe, message, states_in
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -226,6 +226,7 @@ def test_restarting_again_and_again_loses_no_record_and_repeats_none(probe: Make
 # -- the request is durable
 
 
+@standalone_only("its only worker is killed; tests/distributed/test_faults.py kills workers of a cluster")
 def test_the_request_is_recorded_before_it_is_answered_and_done_after_kill_9(tmp_path: Path) -> None:
     with PenstockProcess(tmp_path / "worker", SETTINGS) as worker:
         source = Probe(worker, tmp_path).create_running({"slow": "task.stop"}, tasks=TASKS)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.seeds.conftest import MakeProbe
+from tests.seeds.conftest import MakeProbe, skip_on_cluster, standalone_only
 from tests.support.probes import SETTINGS, Probe, message, wait_for_spark
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -92,6 +92,13 @@ def sink(probe: MakeProbe) -> Probe:
     return made
 
 
+def sink_of_a_topic(probe: MakeProbe) -> Probe:
+    """A sink, not yet created, whose topic exists with five partitions, as Kafka demands for positions in it."""
+    feeder = probe().create_running({"count": "10", **FIVE_PARTITIONS})
+    wait_until(feeder.offsets, "its topic is there")
+    return probe("ProbeSink", feeder.topic)
+
+
 # -- reading offsets
 
 
@@ -139,7 +146,7 @@ OUTCOMES = ["false", "true", "unsupported", "raise"]
 @pytest.mark.parametrize("how", [ALTER, RESET])
 @pytest.mark.parametrize("answer", OUTCOMES)
 def test_the_answer_depends_on_the_connectors_alter_offsets(probe: MakeProbe, kind: str, how: str, answer: str) -> None:
-    made = probe("ProbeSink" if kind == "sink" else "ProbeSource")
+    made = sink_of_a_topic(probe) if kind == "sink" else probe()
     made.create({"alter.offsets": "true"}, initial_state="STOPPED")
     made.wait("STOPPED", tasks=0)
     assert modify(made, ALTER).json() == {"message": success("altered")}
@@ -328,7 +335,7 @@ def test_a_record_that_makes_a_sink_fail_can_be_skipped(probe: MakeProbe) -> Non
 def test_numbers_as_text_extra_keys_and_repeated_partitions_are_taken_as_kafka_connect_does(
     probe: MakeProbe,
 ) -> None:
-    sink = probe("ProbeSink").create(initial_state="STOPPED")
+    sink = sink_of_a_topic(probe).create(initial_state="STOPPED")
     first = {"kafka_topic": sink.topic, "kafka_partition": "3", "more": True}
     answer = sink.alter((first, {"kafka_offset": "5"}), (at(sink.topic, 3), {"kafka_offset": 6, "more": 1}))
     assert answer.status_code == 200, answer.text
@@ -624,6 +631,7 @@ def test_a_stopped_connector_that_is_reconfigured_stays_stopped_and_comes_back_w
     source.wait("RUNNING", tasks=2)
 
 
+@standalone_only("it looks into the SQLite store; tests/distributed/test_cluster.py looks into the config topic")
 def test_the_stopped_state_is_recorded_so_that_older_workers_pause(probe: MakeProbe) -> None:
     source = probe().create_running()
     source.ask("stop")
@@ -643,6 +651,7 @@ def test_the_stopped_state_is_recorded_so_that_older_workers_pause(probe: MakePr
 @pytest.fixture(scope="module")
 def survivors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Probe]]:
     """Connectors of a worker that was killed right after its last answer, and started again."""
+    skip_on_cluster("its only worker is killed; tests/distributed/test_faults.py kills workers of a cluster")
     folder = tmp_path_factory.mktemp("killed")
     with PenstockProcess(folder / "worker", SETTINGS) as worker:
         wait_for_spark(worker, folder)

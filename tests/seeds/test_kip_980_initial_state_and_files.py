@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.seeds.conftest import MakeProbe
+from tests.seeds.conftest import MakeProbe, skip_on_cluster, standalone_only
 from tests.support.probes import SETTINGS, Probe, message, wait_for_spark
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -354,6 +354,7 @@ class Files:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Files]:
     """A worker that was started with connector files."""
+    skip_on_cluster("workers of a cluster take no connector files")
     folder = tmp_path_factory.mktemp("files")
     worker = PenstockProcess(folder / "worker", SETTINGS)
     made = Files(worker, folder)
@@ -436,6 +437,7 @@ def topics_of(probe: Probe) -> list[str]:
         ("connector.class = ProbeSource\n", "is missing the mandatory 'name' configuration"),
     ],
 )
+@standalone_only("workers of a cluster take no connector files")
 def test_a_connector_file_that_makes_no_sense_ends_the_start_with_a_word_on_it(
     tmp_path: Path, text: str, complaint: str
 ) -> None:

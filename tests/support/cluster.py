@@ -90,7 +90,7 @@ class Cluster:
 
 def worker_id(worker: PenstockProcess) -> str:
     """As statuses show it."""
-    return f"127.0.0.1:{worker.port}"
+    return f"{worker.host}:{worker.port}"
 
 
 def _leads(worker: PenstockProcess) -> bool:

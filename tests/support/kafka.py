@@ -54,12 +54,15 @@ def _fetch() -> None:
 
 
 class KafkaBroker:
-    """One broker, its own controller, on free ports, with its data in a folder of its own. A context manager."""
+    """One broker, its own controller, on free ports, with its data in a folder of its own. A context manager.
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    ``host`` is the address of this machine that clients are served on.
+    """
+
+    def __init__(self, settings: Mapping[str, str] | None = None, host: str = "127.0.0.1") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kafka-"))
         self.port, controller = free_port(), free_port()
-        self.bootstrap = f"127.0.0.1:{self.port}"
+        self.bootstrap = f"{host}:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         properties = {
             "process.roles": "broker,controller",

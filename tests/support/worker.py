@@ -46,18 +46,29 @@ class PenstockProcess:
         self.folder = folder
         self.data_dir = folder / "data"
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.host = "127.0.0.1"
         self.output = folder / "worker.out"
         self.files = list(files)
         self.command = command
         self.settings = {
             "data.dir": str(self.data_dir),
-            "listeners": f"http://127.0.0.1:{self.port}",
+            "listeners": self.url,
             **(settings or {}),
         }
         self.environment = dict(environment or {})
         self.process: subprocess.Popen[bytes] | None = None
         self.prepare: Callable[[], None] | None = None
+        self.http = httpx.Client(base_url=self.url, timeout=60.0)
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    def listen_on(self, host: str) -> None:
+        """Serve requests on another address than 127.0.0.1. Call before ``start``."""
+        self.http.close()
+        self.host = host
+        self.settings["listeners"] = self.url
         self.http = httpx.Client(base_url=self.url, timeout=60.0)
 
     def __enter__(self) -> PenstockProcess:
