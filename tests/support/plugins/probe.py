@@ -6,7 +6,7 @@ return when ``trouble.file`` is gone; with ``trouble.file`` they only do while
 that file exists, with ``trouble.tasks`` only in the tasks of these numbers. ``kill`` names calls in which the process
 dies. ``alter.offsets`` chooses the answer of
 ``alter_offsets``: ``true``, ``false``, ``unsupported`` or ``raise``. ``reconfigure=stop`` asks for new tasks at a
-strange moment, and a sink fails at the value ``poison``.
+strange moment, and a sink fails at the value ``poison``. A source goes on without end while ``endless.file`` exists.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ class ProbeSourceTask(SourceTask):
         partition = {"task": int(self.config["task.number"])}
         position = (offsets.get(partition) or {"next": 0})["next"]
         obey(self.config, "task.plan")
-        end = min(int(self.config.get("count", "0")), position + 10)
+        endless = self.config.get("endless.file")
+        goes_on = endless is not None and Path(endless).exists()
+        end = position + 10 if goes_on else min(int(self.config.get("count", "0")), position + 10)
         if position >= end:
             return None
         return Plan([Split({"first": position, "end": end})], [(partition, {"next": end})])
