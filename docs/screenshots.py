@@ -15,6 +15,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
+from tests.docs.blocks import blocks_of  # noqa: E402
 from tests.support.waiting import wait_until  # noqa: E402
 from tests.support.worker import PenstockProcess  # noqa: E402
 from tests.ui.chromium import find_chromium  # noqa: E402
@@ -53,6 +54,25 @@ def furnish(worker: PenstockProcess, folder: Path) -> None:
     wait_until(lambda: offsets_of(worker, "orders-archive"), "records move", seconds=120)
 
 
+def add_first_connector(plugins: Path) -> None:
+    """The connector of the guide "Your first connector", as its readers have it."""
+    guide = blocks_of(ROOT / "docs" / "guides" / "first-connector.md")
+    (source,) = [block.text for block in guide if block.told.get("file") == "commits/src/commits/source.py"]
+    package = plugins / "commits"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .source import CommitsSource\n")
+    (package / "source.py").write_text(source)
+
+
+def shoot_first_connector(page: Page) -> None:
+    page.goto("#/new/CommitsSource")
+    page.locator("[data-field=name] input").fill("history")
+    page.locator("[data-field=topic] input").first.fill("commits")
+    page.locator("[data-field=repository] input").first.fill(".")
+    expect(page.get_by_text("The worker finds nothing wrong with it.")).to_be_visible()
+    shoot(page, "first-connector")
+
+
 def shoot(page: Page, name: str) -> None:
     page.mouse.move(0, 0)
     page.screenshot(path=IMAGES / f"ui-{name}.png")
@@ -76,6 +96,7 @@ def take_all(browser: Browser, worker: PenstockProcess) -> None:
     light.locator("[data-field=topic] input").first.fill("orders")
     expect(light.get_by_text("The worker finds nothing wrong with it.")).to_be_visible()
     shoot(light, "form")
+    shoot_first_connector(light)
     light.goto("#/topics/orders")
     expect(light.locator("tr[data-record]").first).to_be_visible()
     shoot(light, "tail")
@@ -94,6 +115,7 @@ def main() -> None:
         folder = Path(name)
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         plugins = shutil.copytree(PLUGINS, folder / "plugins", ignore=shutil.ignore_patterns("__pycache__"))
+        add_first_connector(plugins)
         with PenstockProcess(folder / "worker", settings={"plugin.path": str(plugins)}) as worker:
             furnish(worker, folder)
             take_all(browser, worker)
