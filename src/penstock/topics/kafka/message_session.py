@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 OPEN_SECONDS = 60.0
 COMMIT_SECONDS = 60.0
-ABORT_SECONDS = 10.0
+ABORT_SECONDS = 60.0
 
 _FENCED_CODES = frozenset(
     [

@@ -59,6 +59,9 @@ class Brokers:
     def connection(self, node: int) -> Connection:
         """Raises :class:`Answered` for a broker that is not there now."""
         found = self._connections.get(node)
+        if found is not None and found.is_stale:
+            self.drop(node)
+            found = None
         if found is None:
             where = self._nodes.get(node)
             if where is None:
@@ -75,6 +78,9 @@ class Brokers:
     def ask_any(self, api: Api, body: bytes, read: Callable[[Answer], T]) -> T:
         """Ask whichever broker can be reached."""
         try:
+            if self._any is not None and self._any.is_stale:
+                self._any.close()
+                self._any = None
             if self._any is None:
                 self._any = self._reach()
             return read(self._any.ask(api, body))

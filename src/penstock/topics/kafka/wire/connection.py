@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from .fields import Answer, Unreadable, int16, int32, string
+from .fields import Answer, int16, int32, string
 from .options import Options, tls_context
 from .requests import API_VERSIONS, Api, Pieces, read_api_versions
 from .sasl import authenticate
 
-_BUFFER_BYTES = 4 << 20
+IDLE_SECONDS = 300.0
+"""Brokers close connections that were idle for ten minutes, unless told otherwise."""
+
 _JOINED_BYTES = 64 << 10
 _LARGEST_ANSWER = 1 << 30
 
@@ -31,19 +34,21 @@ class Connection:
         self._options = options
         self._awaited: deque[int] = deque()
         self._next = 0
+        self._used = time.monotonic()
+        self._versions: dict[int, tuple[int, int]] | None = None
         self._socket = _opened(host, port, options)
         try:
             if options.mechanism is not None:
                 authenticate(self, options)
-            self.versions = read_api_versions(self.ask(API_VERSIONS, b""))
+            self._versions = read_api_versions(self.ask(API_VERSIONS, b""))
         except BaseException:
             self.close()
             raise
 
     @property
-    def awaited(self) -> int:
-        """Answers that are still to come."""
-        return len(self._awaited)
+    def is_stale(self) -> bool:
+        """Whether nothing is to come and so long has nothing come that the broker may have closed it."""
+        return not self._awaited and time.monotonic() - self._used > IDLE_SECONDS
 
     def ask(self, api: Api, body: bytes) -> Answer:
         """Send a request and wait for its answer; there must be no other to come."""
@@ -51,8 +56,8 @@ class Connection:
         return self.receive()
 
     def send(self, api: Api, body: bytes | Pieces) -> None:
-        if api.key != API_VERSIONS.key and hasattr(self, "versions"):
-            self._check(api)
+        if self._versions is not None:
+            _check(api, self._versions)
         head = int16(api.key) + int16(api.version) + int32(self._next) + string(self._options.client_id)
         if isinstance(body, Pieces):
             self._send(int32(len(head) + body.size) + head + body.head, body.records)
@@ -70,15 +75,11 @@ class Connection:
             raise ConnectionError("the broker answered something that was not asked for")
         data = memoryview(pa.allocate_buffer(size - 4)).cast("B")
         self._fill(data)
+        self._used = time.monotonic()
         return Answer(data)
 
     def close(self) -> None:
         self._socket.close()
-
-    def _check(self, api: Api) -> None:
-        oldest, newest = self.versions.get(api.key, (0, -1))
-        if not oldest <= api.version <= newest:
-            raise Unsupported(f"request {api.key} in version {api.version}: the broker speaks {oldest} to {newest}")
 
     def _send(self, head: bytes, records: Sequence[Any]) -> None:
         if records and sum(len(part) for part in records) < _JOINED_BYTES:
@@ -95,6 +96,12 @@ class Connection:
             done += count
 
 
+def _check(api: Api, versions: dict[int, tuple[int, int]]) -> None:
+    oldest, newest = versions.get(api.key, (0, -1))
+    if not oldest <= api.version <= newest:
+        raise Unsupported(f"request {api.key} in version {api.version}: the broker speaks {oldest} to {newest}")
+
+
 def _opened(host: str, port: int, options: Options) -> socket.socket:
     plain = socket.create_connection((host, port), options.connect_seconds)
     try:
@@ -107,6 +114,3 @@ def _opened(host: str, port: int, options: Options) -> socket.socket:
     except BaseException:
         plain.close()
         raise
-
-
-__all__ = ["Connection", "Unreadable", "Unsupported"]

@@ -45,7 +45,7 @@ _USUAL_MS = {"delivery.timeout.ms": 2**31 - 1, "transaction.timeout.ms": 60_000}
 _SEQUENCES = 1 << 31
 
 
-@dataclass
+@dataclass(eq=False)
 class _Sent:
     """A batch that was not acknowledged."""
 
