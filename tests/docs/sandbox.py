@@ -134,7 +134,7 @@ class Sandbox:
         """In the background, as in another terminal; the one that runs here is stopped before."""
         for worker in self._workers:
             _end(worker.pid, signal.SIGINT)
-            worker.wait(120)
+            worker.wait(SECONDS)
             _end(worker.pid)
         self._workers.clear()
         output = self.folder / ".worker.out"
