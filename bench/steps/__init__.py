@@ -50,7 +50,7 @@ Step = Callable[[Run], list[Figure]]
 
 def all_steps() -> Mapping[str, Step]:
     """The steps by name, in the order in which they run."""
-    from . import chains, connectors, control, kafka, latency, startup, status, throughput
+    from . import chains, connectors, control, kafka, latency, postgres, startup, status, throughput
 
-    modules = (startup, throughput, chains, kafka, latency, status, control, connectors)
+    modules = (startup, throughput, chains, kafka, latency, status, control, connectors, postgres)
     return {module.__name__.rpartition(".")[2]: module.measure for module in modules}

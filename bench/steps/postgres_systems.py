@@ -1,0 +1,74 @@
+"""Both contestants with connectors for PostgreSQL: their settings, and how many records their topics hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import httpx
+
+from tests.support.postgres import PostgresServer
+
+from ..api import CONVERTERS, JSON
+from ..peer.broker import OnKafka
+from ..peer.connect import KafkaConnect
+from ..peer.jars import debezium_plugins
+from ..system import System
+
+TYPED = {"key.converter": JSON, "value.converter": JSON}
+"""JSON with schemas: without them a sink would not know that a number is a time."""
+
+
+class DebeziumConnect(KafkaConnect):
+    """Kafka Connect with Debezium's connectors."""
+
+    def launch(self) -> None:
+        self.more = {"plugin.path": debezium_plugins()}
+        super().launch()
+
+
+def worker_pids(system: System) -> Sequence[int]:
+    """The processes of the worker, without a broker."""
+    return system.worker_pids if isinstance(system, OnKafka) else system.pids
+
+
+def records_in(system: System, topic: str) -> int:
+    """How many records a topic of one partition holds; 0 when it does not exist yet."""
+    if isinstance(system, OnKafka):
+        return system.end_offset(topic)
+    answer = httpx.get(f"{system.api.url}/topics/{topic}/offsets", params={"at": "latest"})
+    return 0 if answer.status_code == 404 else sum(answer.raise_for_status().json()["offsets"])
+
+
+def source_config(server: PostgresServer, name: str, table: str, typed: bool = False) -> dict[str, str]:
+    """Captures one table; Penstock understands Debezium's class and keys, so both get the same."""
+    return server.config(
+        **{
+            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+            "plugin.name": "pgoutput",
+            "topic.prefix": name,
+            "table.include.list": f"public.{table}",
+            "slot.name": name,
+            "publication.name": name,
+            "publication.autocreate.mode": "filtered",
+            **(TYPED if typed else CONVERTERS["JSON"]),
+        }
+    )
+
+
+def sink_config(system: System, server: PostgresServer, topic: str, table: str, mode: str) -> dict[str, str]:
+    """Writes a topic into a table that is there; the peer's is tuned, for its defaults are half as fast."""
+    common = {"topics": topic, "insert.mode": mode, "primary.key.mode": "record_key", **TYPED}
+    if not isinstance(system, OnKafka):
+        return server.config(**{"connector.class": "PostgresSink", "table.name.format": table, **common})
+    there = server.parameters
+    return {
+        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+        "connection.url": f"jdbc:postgresql://{there['host']}:{there.get('port', 5432)}/{there['dbname']}",
+        "connection.username": str(there["user"]),
+        "connection.password": str(there.get("password", "")) or "none",
+        "collection.name.format": table,
+        "batch.size": "5000",
+        "dialect.postgres.unnest.insert.enabled": "true",
+        "consumer.override.max.poll.records": "5000",
+        **common,
+    }
