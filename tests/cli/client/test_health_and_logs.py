@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 
@@ -51,4 +54,25 @@ def test_a_failed_connector_is_described_with_its_reason_and_its_log(
     assert [line["connector"] for line in lines] == [name]
     refused = client("logs", name, "--follow", "-o", "json")
     assert (refused.code, "--follow prints text only" in refused.err) == (1, True)
+    client.ok("delete", name)
+
+
+def test_following_a_log_shows_what_comes(client: Client, client_worker: PenstockProcess, tmp_path: Path) -> None:
+    name = f"followed-{uuid.uuid4().hex[:6]}"
+    config = {"connector.class": "FileStreamSource", "file": str(tmp_path / "none.txt"), "topic": name}
+    client_worker.create(name, config, initial_state="STOPPED")
+    assert f"Nothing has been logged for {name}" in client.ok("logs", name).err
+    (tmp_path / "folder").mkdir()
+    shown = tmp_path / "shown.txt"
+    command = [sys.executable, "-m", "penstock", "logs", name, "--follow", "--url", client_worker.url]
+    with shown.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output) as following:
+        try:
+            wait_until(lambda: f"Nothing has been logged for {name}" in shown.read_text(), "it looks")
+            broken = {**config, "file": str(tmp_path / "folder")}
+            assert client_worker.http.put(f"/connectors/{name}/config", json=broken).status_code == 200
+            client.ok("resume", name)
+            wait_until(lambda: f"[{name}|task-0]" in shown.read_text(), "the failure is shown")
+        finally:
+            following.send_signal(signal.SIGINT)
+    assert following.returncode == 0
     client.ok("delete", name)

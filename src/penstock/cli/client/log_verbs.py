@@ -12,7 +12,7 @@ from .formats import Format, print_data
 from .names import chosen
 from .options import ContextName, Names, Output, Url, connect
 from .problems import Wrong, told
-from .screen import answers
+from .screen import answers, errors
 from .times import time_text
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def logs(
         found = {name: _lines(api, name, lines) for name in wanted}
     if output.is_data:
         return print_data(next(iter(found.values())) if len(found) == 1 else found, output)
+    for name in (name for name, one in found.items() if not one):
+        errors().note(f"Nothing has been logged for {name} since its worker started.")
     _print([line for one in found.values() for line in one])
     if follow:
         _follow(api, found)
