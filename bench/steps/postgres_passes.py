@@ -15,7 +15,7 @@ from ..usage import usage
 from ..waiting import wait_for
 from .passes import Pass
 from .postgres_database import Database
-from .postgres_systems import records_in, sink_config, source_config, worker_pids
+from .postgres_systems import failure, records_in, sink_config, source_config, worker_pids
 
 LONGEST_SECONDS = 300.0
 ROWS_A_SECOND, WARM_UP_SECONDS = 200, 3.0
@@ -167,7 +167,7 @@ def _wait(system: System, name: str, is_done: Callable[[], bool], what: str) -> 
         if time.monotonic() > looked + 1.0:
             looked = time.monotonic()
             if "FAILED" in system.api.states(name):
-                raise RuntimeError(f"{what}: {name} failed")
+                raise RuntimeError(f"{what}: {name} failed: {failure(system, name)}")
         return is_done()
 
     wait_for(done_or_failed, what, LONGEST_SECONDS, pause=0.02)

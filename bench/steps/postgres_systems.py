@@ -39,6 +39,14 @@ def records_in(system: System, topic: str) -> int:
     return 0 if answer.status_code == 404 else sum(answer.raise_for_status().json()["offsets"])
 
 
+def failure(system: System, name: str) -> str:
+    """What the last lines of a failed connector's or task's trace say that name a cause."""
+    status = httpx.get(f"{system.api.url}/connectors/{name}/status").raise_for_status().json()
+    traces = [part.get("trace") or "" for part in (status["connector"], *status["tasks"])]
+    lines = [line.strip() for trace in traces for line in trace.splitlines()]
+    return " / ".join(line for line in lines if line and not line.startswith(("at ", "...")))[-1000:]
+
+
 def source_config(server: PostgresServer, name: str, table: str, typed: bool = False) -> dict[str, str]:
     """Captures one table; Penstock understands Debezium's class and keys, so both get the same."""
     return server.config(
