@@ -103,6 +103,7 @@ class ExactlyOncePump(SourcePump):
                 await self._commit_transaction()
         except BaseException:
             self._give_up()
+            self._session = None
             raise
         return moved
 
