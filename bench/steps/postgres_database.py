@@ -12,7 +12,7 @@ from ..waiting import wait_for
 SETTINGS = {"max_wal_size": "8GB", "autovacuum": "off"}
 """No checkpoint and no clean-up amid a pass."""
 
-ROW_WITHOUT_NOTE = 40
+ROW_WITHOUT_NOTE = 32
 ROWS_A_TRANSACTION = 10_000
 DROP_SECONDS = 60.0
 
@@ -25,13 +25,13 @@ class Database:
 
     def make(self, table: str) -> None:
         self.server.run(
-            f"CREATE TABLE {table} (id bigint PRIMARY KEY, customer text, amount bigint, at timestamp, note text)"
+            f"CREATE TABLE {table} (id bigint PRIMARY KEY, customer text, amount bigint, placed bigint, note text)"
         )
 
     def fill(self, table: str, first: int, last: int, row_bytes: int) -> None:
         """Insert the orders ``first`` to ``last`` in transactions of some thousand rows."""
         words = f"rpad('order of ' || i || ' pumps and valves, ', {row_bytes - ROW_WITHOUT_NOTE}, 'gasket flange ')"
-        row = f"i, 'customer ' || i % 1000, i * 7, timestamp '2026-01-01' + i * interval '1 ms', {words}"
+        row = f"i, 'customer ' || i % 1000, i * 7, 1767225600000 + i, {words}"
         for begin in range(first, last + 1, ROWS_A_TRANSACTION):
             end = min(last, begin + ROWS_A_TRANSACTION - 1)
             self.server.run(f"INSERT INTO {table} SELECT {row} FROM generate_series({begin}, {end}) AS i")

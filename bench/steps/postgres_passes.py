@@ -115,7 +115,7 @@ def ages_of_rows(system: System, database: Database, seconds: float) -> list[flo
 
 
 def _insert_steadily(database: Database, table: str, seconds: float) -> int:
-    insert = f"INSERT INTO {table} VALUES (%s, 'customer', 1, now(), %s)"
+    insert = f"INSERT INTO {table} VALUES (%s, 'customer', 1, 1, %s)"
     began, written = time.perf_counter(), 0
     with database.server.connect() as connection:
         while time.perf_counter() < began + seconds:

@@ -15,7 +15,7 @@ from ..peer.jars import debezium_plugins
 from ..system import System
 
 TYPED = {"key.converter": JSON, "value.converter": JSON}
-"""JSON with schemas: without them a sink would not know that a number is a time."""
+"""JSON with schemas, which the peer's sink needs."""
 
 
 class DebeziumConnect(KafkaConnect):

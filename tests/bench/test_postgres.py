@@ -55,7 +55,7 @@ def test_it_is_a_step() -> None:
 def test_rows_have_the_size_they_are_named_by(database: Database, row_bytes: int) -> None:
     database.make("sized")
     database.fill("sized", 5, 104, row_bytes)
-    text = "id::text || customer || amount || at || note"
+    text = "id::text || customer || amount || placed || note"
     ((rows, shortest, longest),) = database.server.run(
         f"SELECT count(*), min(length({text})), max(length({text})) FROM sized"
     )
