@@ -147,3 +147,22 @@ def test_fields_that_the_schema_does_not_know_do_not_matter() -> None:
     payloads = [{"more": at, "id": at, "amount": at} for at in range(COUNT)]
     (part,) = _parts(_enveloped(payloads), schemas="true")
     assert part.column.values()[3] == {"id": 3, "name": None, "amount": 3.0}
+
+
+def test_a_struct_that_is_null_everywhere_is_a_column_of_its_type() -> None:
+    row = {"type": "struct", "optional": True, "fields": [{"field": "id", "type": "int32"}]}
+    fields = [{**row, "field": "before"}, {**row, "field": "after"}]
+    schema = {"type": "struct", "fields": fields}
+    values = [{"schema": schema, "payload": {"before": None, "after": {"id": at}}} for at in range(COUNT)]
+    (part,) = _parts([json.dumps(value).encode() for value in values], schemas="true")
+    assert str(part.column.array.type) == "struct<before: struct<id: int32>, after: struct<id: int32>>"
+    assert part.column.values() == [value["payload"] for value in values]
+
+
+def test_structs_that_are_null_in_some_rows_are_read_with_their_like() -> None:
+    row = {"type": "struct", "optional": True, "fields": [{"field": "id", "type": "int32", "optional": True}]}
+    schema = {"type": "struct", "fields": [{**row, "field": "before"}, {"field": "n", "type": "int32"}]}
+    payloads = [{"before": None if at % 3 else {"id": at}, "n": at} for at in range(COUNT)]
+    parts = _parts([json.dumps({"schema": schema, "payload": payload}).encode() for payload in payloads], "true")
+    assert _rows_in(parts) == list(range(COUNT))
+    assert {part.column.array.field("before").null_count for part in parts} == {0, COUNT * 2 // 3}

@@ -19,6 +19,7 @@ OFFSET_SCHEMA = RAW_SCHEMA.append(pa.field("offset", pa.int64()))
 """Records whose offsets have gaps, after compaction: each row names its own."""
 
 ROW_GROUP_ROWS = 32 * 1024
+ROW_GROUP_BYTES = 4 << 20
 INLINE_BYTES = 256 * 1024
 SLICE_OVERHEAD = 4 * 1024
 """A blob that is so much bigger than its rows carries the rest of a table they are a slice of."""
@@ -125,7 +126,8 @@ def new_file(path: Path, explicit: bool = False) -> Iterator[pq.ParquetWriter]:
 
 def write_rows(writer: pq.ParquetWriter, table: pa.Table) -> None:
     """Add rows in row groups small enough to read a few of them cheaply."""
-    writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
+    fitting = ROW_GROUP_BYTES * table.num_rows // max(1, table.nbytes)
+    writer.write_table(table, row_group_size=max(1, min(ROW_GROUP_ROWS, fitting)))
 
 
 def read_file(path: Path, piece: Piece) -> pa.Table:

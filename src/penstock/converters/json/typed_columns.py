@@ -48,6 +48,9 @@ def _typed(array: pa.Array, schema: Schema, replace_null: bool) -> pa.Array | No
         return None
     if pa.types.is_struct(array.type):
         return typed_structs(array, schema, replace_null)
+    if schema.type is SchemaType.STRUCT and pa.types.is_null(array.type):
+        kind = _struct_type(schema)
+        return None if kind is None else pa.nulls(len(array), kind)
     if wanted is None or array.type == wanted or pa.types.is_null(array.type):
         return None if wanted is None else array.cast(wanted)
     if array.type != pa.int64() or not (pa.types.is_integer(wanted) or pa.types.is_floating(wanted)):
@@ -55,3 +58,13 @@ def _typed(array: pa.Array, schema: Schema, replace_null: bool) -> pa.Array | No
     limit = _EXACT_DOUBLES if pa.types.is_floating(wanted) else 1 << (wanted.bit_width - 1)
     found = pc.min_max(array).as_py()
     return array.cast(wanted) if -limit <= found["min"] and found["max"] < limit else None
+
+
+def _struct_type(schema: Schema) -> pa.DataType | None:
+    """The type that ``typed_structs`` gives for a schema; ``None`` when they must be read one by one."""
+    if schema.type is not SchemaType.STRUCT:
+        return None if schema.name in _READ_DIFFERENTLY else _ARROW.get(schema.type)
+    members = [(field.name, _struct_type(field.schema)) for field in schema.fields]
+    if schema.name in _READ_DIFFERENTLY or not members or any(kind is None for _, kind in members):
+        return None
+    return pa.struct(members)
