@@ -111,12 +111,14 @@ def test_a_failed_connector_whose_tasks_run_restarts_alone_when_only_failed_is_w
     fails = {**source.config, "name": source.name, "fail": "start", "trouble.file": str(source.trouble)}
     assert source.request("PUT", "/config", fails).status_code == 200
     source.wait_states("FAILED", *["RUNNING"] * TASKS)
+    wait_until(lambda: source.count("task.start") - source.count("task.stop") == TASKS, "every task is started")
     before = source.count("task.start")
     source.heal()
     assert states_in(restart(source, only_failed=True, include_tasks=True)) == ["RESTARTING", *["RUNNING"] * TASKS]
     source.wait("RUNNING", tasks=TASKS)
     assert source.count("start") == 3
-    assert source.count("task.start") == before + TASKS, "the changed configuration reaches the tasks, once"
+    reached = "the changed configuration reaches the tasks, once"
+    wait_until(lambda: source.count("task.start") == before + TASKS, reached)
 
 
 # -- tasks have failed
