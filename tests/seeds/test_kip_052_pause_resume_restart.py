@@ -29,7 +29,7 @@ def test_pause_suspends_the_connector_and_its_tasks(probe: MakeProbe) -> None:
     source = probe().create_running(tasks=3)
     source.ask("pause")
     source.wait("PAUSED", tasks=3)
-    assert source.counts() == {"start": 1, "stop": 1, "task.start": 3, "task.stop": 0}
+    source.wait_counts({"start": 1, "stop": 1, "task.start": 3, "task.stop": 0})
 
 
 def test_a_paused_source_reads_nothing_until_it_is_resumed(probe: MakeProbe, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_resume_starts_the_connector_again_and_lets_tasks_go_on(probe: MakeProbe
     source.wait("PAUSED", tasks=2)
     source.ask("resume")
     source.wait("RUNNING", tasks=2)
-    assert source.counts() == {"start": 2, "stop": 1, "task.start": 2, "task.stop": 0}
+    source.wait_counts({"start": 2, "stop": 1, "task.start": 2, "task.stop": 0})
 
 
 def test_pausing_a_paused_connector_is_a_no_op(probe: MakeProbe) -> None:
@@ -86,7 +86,7 @@ def test_pausing_a_paused_connector_is_a_no_op(probe: MakeProbe) -> None:
     for _ in range(3):
         source.ask("pause")
         source.wait("PAUSED")
-    assert source.counts() == {"start": 1, "stop": 1, "task.start": 1, "task.stop": 0}
+    source.wait_counts({"start": 1, "stop": 1, "task.start": 1, "task.stop": 0})
 
 
 def test_resuming_a_running_connector_is_a_no_op(probe: MakeProbe) -> None:
@@ -94,7 +94,7 @@ def test_resuming_a_running_connector_is_a_no_op(probe: MakeProbe) -> None:
     for _ in range(3):
         source.ask("resume")
     source.wait("RUNNING")
-    assert source.counts() == {"start": 1, "stop": 0, "task.start": 1, "task.stop": 0}
+    source.wait_counts({"start": 1, "stop": 0, "task.start": 1, "task.stop": 0})
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "stop"])
@@ -138,7 +138,7 @@ def test_pause_does_not_revive_a_failed_connector(probe: MakeProbe) -> None:
     source.ask("pause")
     probe().create_running()  # what must not happen here has happened there
     assert source.states() == ["FAILED"]
-    assert source.counts() == {"start": 1, "stop": 0, "task.start": 0, "task.stop": 0}
+    source.wait_counts({"start": 1, "stop": 0, "task.start": 0, "task.stop": 0})
 
 
 def test_resume_does_not_revive_a_failed_connector(probe: MakeProbe) -> None:
@@ -159,7 +159,7 @@ def test_a_failed_task_ignores_pause_and_resume(probe: MakeProbe) -> None:
     source.wait_states("PAUSED", "PAUSED", "FAILED")
     source.ask("resume")
     source.wait_states("RUNNING", "RUNNING", "FAILED")
-    assert source.counts() == {"start": 2, "stop": 1, "task.start": 2, "task.stop": 0}
+    source.wait_counts({"start": 2, "stop": 1, "task.start": 2, "task.stop": 0})
 
 
 def test_a_connector_whose_stop_fails_while_it_is_paused_is_failed(probe: MakeProbe) -> None:
@@ -187,7 +187,7 @@ def test_restart_of_a_connector_stops_and_starts_it_but_not_its_tasks(probe: Mak
     answer = source.request("POST", "/restart")
     assert (answer.status_code, answer.content) == (204, b"")
     source.wait("RUNNING", tasks=2)
-    assert source.counts() == {"start": 2, "stop": 1, "task.start": 2, "task.stop": 0}
+    source.wait_counts({"start": 2, "stop": 1, "task.start": 2, "task.stop": 0})
 
 
 def test_restart_of_a_task_stops_and_starts_only_that_task(probe: MakeProbe) -> None:
@@ -235,7 +235,7 @@ def test_a_paused_connector_is_still_paused_after_its_restart(probe: MakeProbe) 
     assert source.request("POST", "/restart").status_code == 204
     assert source.request("POST", "/tasks/0/restart").status_code == 204
     source.wait("PAUSED", tasks=2)
-    assert source.counts() == {"start": 1, "stop": 1, "task.start": 2, "task.stop": 1}
+    source.wait_counts({"start": 1, "stop": 1, "task.start": 2, "task.stop": 1})
 
 
 def test_restarts_that_come_together_all_succeed(probe: MakeProbe) -> None:
@@ -310,7 +310,7 @@ def test_tasks_of_a_connector_that_was_paused_before_kill_9_start_when_it_is_res
 
 def test_a_running_connector_runs_again_after_kill_9(survivors: dict[str, Probe]) -> None:
     survivors["running"].wait("RUNNING", tasks=2)
-    assert survivors["running"].counts() == {"start": 2, "stop": 0, "task.start": 4, "task.stop": 0}
+    survivors["running"].wait_counts({"start": 2, "stop": 0, "task.start": 4, "task.stop": 0})
 
 
 def test_a_resumed_connector_runs_again_after_kill_9(survivors: dict[str, Probe]) -> None:

@@ -184,7 +184,7 @@ def test_alter_offsets_is_called_before_the_connector_is_started_and_sees_what_i
     assert source.alter(({"task": 0}, {"next": 7}), ({"task": 5}, None)).status_code == 200
     call = source.calls("alter_offsets")[-1]
     assert call["offsets"] == [[{"task": 0}, {"next": 7}], [{"task": 5}, None]]
-    assert source.counts() == before
+    source.wait_counts(before)
 
 
 def test_a_reset_shows_alter_offsets_every_known_source_partition_with_null(probe: MakeProbe) -> None:
@@ -499,7 +499,7 @@ def test_can_stop_a_running_connector(probe: MakeProbe) -> None:
     source = probe().create_running(tasks=3)
     source.ask("stop")
     assert_stopped(source)
-    assert source.counts() == {"start": 1, "stop": 1, "task.start": 3, "task.stop": 3}
+    source.wait_counts({"start": 1, "stop": 1, "task.start": 3, "task.stop": 3})
 
 
 def test_can_stop_a_paused_connector(probe: MakeProbe) -> None:
@@ -508,7 +508,7 @@ def test_can_stop_a_paused_connector(probe: MakeProbe) -> None:
     source.wait("PAUSED")
     source.ask("stop")
     assert_stopped(source)
-    assert source.counts() == {"start": 1, "stop": 1, "task.start": 1, "task.stop": 1}
+    source.wait_counts({"start": 1, "stop": 1, "task.start": 1, "task.stop": 1})
 
 
 def test_can_stop_a_stopped_connector(probe: MakeProbe) -> None:
@@ -516,7 +516,7 @@ def test_can_stop_a_stopped_connector(probe: MakeProbe) -> None:
     for _ in range(3):
         source.ask("stop")
         assert_stopped(source)
-    assert source.counts() == {"start": 1, "stop": 1, "task.start": 1, "task.stop": 1}
+    source.wait_counts({"start": 1, "stop": 1, "task.start": 1, "task.stop": 1})
 
 
 def test_can_delete_a_stopped_connector(probe: MakeProbe) -> None:
@@ -525,7 +525,7 @@ def test_can_delete_a_stopped_connector(probe: MakeProbe) -> None:
     assert source.request("DELETE").status_code == 204
     assert source.request("GET").status_code == 404
     wait_until(lambda: source.request("GET", "/status").status_code == 404, "its status is gone")
-    assert source.counts() == {"start": 1, "stop": 1, "task.start": 1, "task.stop": 1}
+    source.wait_counts({"start": 1, "stop": 1, "task.start": 1, "task.stop": 1})
 
 
 def test_cannot_see_tasks_of_a_stopped_connector_but_its_configuration(probe: MakeProbe) -> None:
@@ -543,7 +543,7 @@ def test_can_resume_a_stopped_connector(probe: MakeProbe) -> None:
     source.stop()
     source.ask("resume")
     source.wait("RUNNING", tasks=2)
-    assert source.counts() == {"start": 2, "stop": 1, "task.start": 4, "task.stop": 2}
+    source.wait_counts({"start": 2, "stop": 1, "task.start": 4, "task.stop": 2})
 
 
 def test_can_pause_a_stopped_connector_which_then_has_no_tasks(probe: MakeProbe) -> None:

@@ -45,7 +45,7 @@ def test_can_create_a_connector_in_this_state_and_no_tasks_are_spawned(probe: Ma
     probe().create_running()
     assert source.states() == [state]
     assert source.tasks() == []
-    assert source.counts() == NEVER_STARTED
+    source.wait_counts(NEVER_STARTED)
 
 
 def test_creating_a_connector_without_a_state_results_in_a_running_one(probe: MakeProbe) -> None:
@@ -77,7 +77,7 @@ def test_can_resume_a_connector_created_in_this_state(probe: MakeProbe, state: s
     source.wait(state, tasks=0)
     source.ask("resume")
     source.wait("RUNNING", tasks=2)
-    assert source.counts() == {"start": 1, "stop": 0, "task.start": 2, "task.stop": 0}
+    source.wait_counts({"start": 1, "stop": 0, "task.start": 2, "task.stop": 0})
 
 
 @pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
@@ -87,7 +87,7 @@ def test_can_delete_a_connector_created_in_this_state(probe: MakeProbe, state: s
     assert source.request("DELETE").status_code == 204
     assert_not_there(source)
     wait_until(lambda: source.request("GET", "/status").status_code == 404, "its status is gone")
-    assert source.counts() == NEVER_STARTED
+    source.wait_counts(NEVER_STARTED)
 
 
 def test_a_state_of_a_deleted_connector_is_not_inherited_by_the_next_of_its_name(probe: MakeProbe) -> None:

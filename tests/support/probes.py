@@ -98,6 +98,10 @@ class Probe:
         """How often connector and tasks were started and stopped."""
         return {call: self.count(call) for call in ("start", "stop", "task.start", "task.stop")}
 
+    def wait_counts(self, wanted: dict[str, int]) -> None:
+        """Wait until :meth:`counts` are these: a status may be known before another worker has done its part."""
+        wait_until(lambda: self.counts() == wanted, f"{self.name} was called {wanted}, not {self.counts()}")
+
     def request(self, method: str, path: str = "", body: Any = None) -> httpx.Response:
         """A request on ``/connectors/{name}`` + ``path``."""
         return self.worker.http.request(method, f"/connectors/{self.name}{path}", json=body)
