@@ -108,11 +108,11 @@ def test_run_without_a_file_moves_the_example_records(tmp_path: Path) -> None:
             notes.write("hello\n")
         wait_until(lambda: "hello" in (example / "notes-copy.txt").read_text(), "the note arrives")
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
+            process.wait(120)
     assert f"http://127.0.0.1:{port}" in (tmp_path / "out").read_text()
 
 

@@ -62,7 +62,7 @@ class Sandbox:
     def __exit__(self, *error: object) -> None:
         for worker in self._workers:
             _end(worker.pid)
-            worker.wait(60)
+            worker.wait(120)
 
     def run(self, blocks: Iterable[Block]) -> None:
         """Save the files and run the commands of a page; an ``AssertionError`` names the line that is wrong."""
@@ -128,7 +128,7 @@ class Sandbox:
                 assert not _ends(process), f"{place}\n{''.join(lines)}"
         finally:
             _end(process.pid, signal.SIGINT)
-            process.wait(60)
+            process.wait(120)
 
     def _start_worker(self, text: str, place: str) -> None:
         """In the background, as in another terminal; the one that runs here is stopped before."""

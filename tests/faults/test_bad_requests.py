@@ -193,7 +193,7 @@ def test_a_client_that_does_not_read_its_answers_holds_up_nobody(worker: Penstoc
         for _ in range(20):
             assert httpx.get(f"{worker.url}/connectors", timeout=60).status_code == 200
         client.shutdown(socket.SHUT_RDWR)
-        sender.join(10)
+        sender.join(120)
 
 
 def test_a_thousand_requests_at_once_are_all_answered(worker: PenstockProcess) -> None:

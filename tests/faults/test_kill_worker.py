@@ -10,6 +10,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -122,7 +123,8 @@ def test_lost_python_workers_a_lost_jvm_and_a_lost_daemon_only_delay(pipeline: P
     worker.restart()
     pipeline.wait_until_more_is_out()
     for child in python_daemon(worker.pid).children():
-        child.kill()
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
     pipeline.wait_until_more_is_out()
     kill_jvm(worker)
     pipeline.wait_until_more_is_out()

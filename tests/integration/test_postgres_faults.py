@@ -59,7 +59,7 @@ class Writer:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join(30)
+        self._thread.join(120)
 
     def _run(self) -> None:
         while not self._stop.is_set():

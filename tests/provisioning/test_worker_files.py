@@ -166,11 +166,11 @@ def _run(tmp_path: Path, *arguments: str) -> Iterator[tuple[httpx.Client, Path]]
             wait_until(lambda: http.get("/health").status_code == 200, "healthy")
             yield http, output
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0, output.read_text()
+        assert process.wait(120) == 0, output.read_text()
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
+            process.wait(120)
 
 
 def test_run_watches_its_files(tmp_path: Path, folder: Folder) -> None:

@@ -46,8 +46,8 @@ class Busy:
     def __init__(self, database: Database) -> None:
         self._go = threading.Event()
         entered = threading.Event()
-        self._held = database.write(lambda c: (entered.set(), self._go.wait(10), None)[2])
-        assert entered.wait(10)
+        self._held = database.write(lambda c: (entered.set(), self._go.wait(120), None)[2])
+        assert entered.wait(120)
 
     def release(self) -> None:
         self._go.set()

@@ -49,7 +49,7 @@ class Apicurio:
     def __exit__(self, *error: object) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(120)
 
     def _answers(self) -> bool:
         try:

@@ -105,7 +105,7 @@ class KafkaBroker:
         """``kill -9``."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(120)
 
     def _serves(self) -> bool:
         from confluent_kafka.admin import AdminClient

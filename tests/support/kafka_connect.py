@@ -85,10 +85,10 @@ class KafkaConnect:
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
             try:
-                self._process.wait(30)
+                self._process.wait(120)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait(10)
+                self._process.wait(120)
         self.http.close()
 
     def states(self, name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -45,9 +46,11 @@ class SparkCluster:
 
     def __exit__(self, *error: object) -> None:
         for process in self._processes:
-            for child in [*psutil.Process(process.pid).children(recursive=True), process]:
-                child.kill()
-            process.wait(30)
+            for child in psutil.Process(process.pid).children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    child.kill()
+            process.kill()
+            process.wait(120)
 
     @property
     def settings(self) -> dict[str, str]:

@@ -34,7 +34,7 @@ def test_tail_shows_the_newest_records_and_those_that_come(client: Client, lines
         first = json.loads(tail.stdout.readline())
         lines.append(3)
         others = [json.loads(line) for line in tail.stdout]
-        assert tail.wait(60) == 0
+        assert tail.wait(120) == 0
     assert [first["offset"], *(record["offset"] for record in others)] == [9, 10, 11, 12]
     assert others[-1]["value"] == {"text": "line 2"}
 
