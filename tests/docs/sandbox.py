@@ -115,7 +115,7 @@ class Sandbox:
             assert fits(), f"{place}\n{seen[0]}\nwanted: exit code {code}, and shown: {list(command.shown)}"
 
     def _follow(self, text: str, command: Command, place: str) -> None:
-        """Until what the page shows was seen, or for a moment where it shows nothing; then Ctrl-C."""
+        """Until what the page shows was seen, or for a moment where it shows nothing; then it is ended."""
         process = subprocess.Popen(self._words(text), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **self._place())
         lines: list[str] = []
         assert process.stdout is not None
@@ -127,7 +127,7 @@ class Sandbox:
             else:
                 assert not _ends(process), f"{place}\n{''.join(lines)}"
         finally:
-            _end(process.pid, signal.SIGINT)
+            _end(process.pid, signal.SIGTERM)
             process.wait(120)
 
     def _start_worker(self, text: str, place: str) -> None:
