@@ -104,9 +104,7 @@ class Provisioner:
             applied = await self._apply_own(desired, files)
         except Exception:
             log.exception("The pipeline files could not be applied; connectors go on as they were")
-        for action in applied:
-            if isinstance(action, DeleteConnector):
-                self._services.statuses.forget(action.name)
+        await self._forget_statuses(action.name for action in applied if isinstance(action, DeleteConnector))
         done = {action.connector for action in applied}
         self._keep(name for name in self._services.configs.snapshot().connectors() if name not in done)
 
@@ -118,6 +116,13 @@ class Provisioner:
         if self._watching is not None:
             self._watching.cancel()
         self._applier.stop()
+
+    async def _forget_statuses(self, names: Iterable[str]) -> None:
+        """Whoever asks once the worker is ready finds no status of what is deleted."""
+        forgotten = [asyncio.wrap_future(self._services.statuses.forget(name)) for name in names]
+        for failed in await asyncio.gather(*forgotten, return_exceptions=True):
+            if failed is not None:
+                log.warning("The status of a deleted connector stays until the next start: %s", failed)
 
     async def _watch(self, paths: Sequence[Path]) -> None:
         watch = await asyncio.to_thread(Watch, paths)
