@@ -5,6 +5,7 @@ SHELL := /bin/bash
 VENV  := .venv
 BIN   := $(VENV)/bin
 ARGS  ?=
+SHARED_OUT := -p tests.support.sharing_out -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint format types unit bench record-goldens fuzz-records docs screenshots clean
@@ -23,7 +24,7 @@ $(VENV)/.dev: pyproject.toml tools/setup.sh
 run: $(VENV)/.runtime ## Start a worker with a live example pipeline, API on http://localhost:8083
 	@exec $(BIN)/penstock run $(ARGS)
 
-test: lint types unit ## Style, types and all tests (ARGS="-k name" narrows the tests)
+test: lint types unit ## Style, types and all tests (ARGS="-k name" narrows the tests, ARGS=-n0 runs one at a time)
 
 lint: $(VENV)/.dev ## Check style
 	@$(BIN)/ruff check .
@@ -32,7 +33,7 @@ types: $(VENV)/.dev ## Check types
 	@$(BIN)/mypy
 
 unit: $(VENV)/.dev ## Run the tests only
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(SHARED_OUT) $(ARGS)
 
 format: $(VENV)/.dev ## Mend style where a tool can
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -12,8 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
-from tests.support.worker import SOURCE, PenstockProcess, free_port
+from tests.support.worker import SOURCE, PenstockProcess
 
 pytestmark = pytest.mark.integration
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.ports import free_port
 from tests.support.registry import RegistryServer
 from tests.support.waiting import wait_until
-from tests.support.worker import PenstockProcess, free_port
+from tests.support.worker import PenstockProcess
 
 pytestmark = pytest.mark.integration
 

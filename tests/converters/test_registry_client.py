@@ -19,8 +19,8 @@ from penstock.converters.avro import AvroConverter
 from penstock.converters.json_schema import JsonSchemaConverter
 from penstock.converters.registry import RegistryConverter, shared_client
 from penstock.spark.errors import exception_name
+from tests.support.ports import free_port
 from tests.support.registry import RegistryServer, basic
-from tests.support.worker import free_port
 
 NAMED = struct_schema(("x", INT32), name="n.Named")
 

@@ -254,7 +254,7 @@ def test_the_command_line_does_it_all(worker: PenstockProcess, topics: RawTopics
     assert "(replayed)" in penstock(worker, "list", "by-hand").stdout
 
     gone = penstock(worker, "show", "by-hand", "0-99")
-    assert (gone.returncode, "There is no dead letter 0-99" in gone.stderr) == (4, True)
+    assert (gone.returncode, "There is no dead letter 0-99" in gone.stderr) == (7, True)
     twice = ["0-0", "--value", "x", "--value-file", str(mended)]
     for wrong in ([], ["0-0", "--all"], ["--all", "--value", "x"], twice):
         assert penstock(worker, "replay", "by-hand", *wrong).returncode == 1

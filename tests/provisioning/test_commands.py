@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from tests.provisioning.declared import DeclaredProbe, pipeline
-from tests.support.worker import SOURCE, PenstockProcess, free_port
+from tests.support.ports import free_port
+from tests.support.worker import SOURCE, PenstockProcess
 
 pytestmark = pytest.mark.integration
 
@@ -64,6 +65,8 @@ def test_plan_then_apply_then_nothing_to_do(command: Command, tmp_path: Path) ->
     assert applied.returncode == 0, applied.stderr
     assert "Applied: 1 change." in applied.stdout
     probe.wait_hooks("on_created")
+    listed = command.run("get", "pipelines")
+    assert [probe.name, probe.name, "running", "none", str(command.file)] in map(str.split, listed.stdout.splitlines())
     again = command.run("apply", str(command.file), "--yes")
     assert again.returncode == 0
     assert "Nothing to do: 1 unchanged." in again.stdout

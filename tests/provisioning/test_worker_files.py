@@ -17,9 +17,10 @@ import httpx
 import pytest
 
 from tests.provisioning.declared import DeclaredProbe, pipeline
+from tests.support.ports import free_port
 from tests.support.probes import SETTINGS
 from tests.support.waiting import wait_until
-from tests.support.worker import SOURCE, PenstockProcess, free_port
+from tests.support.worker import SOURCE, PenstockProcess
 
 pytestmark = pytest.mark.integration
 

@@ -6,21 +6,14 @@ from typing import Any
 
 import schemathesis
 from hypothesis import HealthCheck, settings
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 from penstock.rest.openapi import openapi_document
 from penstock.rest.server import RestServer
 from penstock.rest.table import ROUTES
 from tests.rest.troubled_herder import TroubledHerder
+from tests.support.made_up_requests import CHECKS, of_users
 
-CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-
-schema = schemathesis.openapi.from_dict(openapi_document(ROUTES, "0"))
+schema = of_users(schemathesis.openapi.from_dict(openapi_document(ROUTES, "0")))
 
 
 @schema.parametrize()

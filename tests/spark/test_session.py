@@ -61,8 +61,8 @@ def test_spark_can_be_started_again_in_the_same_process(tmp_path: Path, capfd: p
     assert "WARN" not in "".join(capfd.readouterr())
 
 
-def test_a_long_data_folder_is_no_obstacle(tmp_path: Path) -> None:
-    deep = tmp_path / ("a" * 60) / ("b" * 60)
+def test_a_long_data_folder_with_odd_signs_is_no_obstacle(tmp_path: Path) -> None:
+    deep = tmp_path / ("a" * 60) / f'50% "{"b " * 30}b'
     deep.mkdir(parents=True)
     engine = start_spark({"spark.master": "local[2]"}, deep)
     dispatcher = Dispatcher(engine)
@@ -70,6 +70,7 @@ def test_a_long_data_folder_is_no_obstacle(tmp_path: Path) -> None:
         wait_until(lambda: dispatcher.lanes == 1, "a lane opens")
         assert engine.context.parallelize([1, 2], 1).sum() == 3
         assert engine.sockets.exists()
+        assert (deep / "spark" / "spark.log").exists()
     finally:
         dispatcher.stop()
         engine.stop()

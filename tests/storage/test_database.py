@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -197,12 +198,17 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         Database(tmp_path / "file" / "data" / "penstock.db")
 
 
-def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
+@pytest.fixture
+def seen_by_all() -> Iterator[Path]:
+    """A folder that other users may enter, unlike those below ``tmp_path``."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_read_only_folder_is_named(seen_by_all: Path) -> None:
+    folder = seen_by_all / "data"
     folder.mkdir(mode=0o555)
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o755)
     script = (
         "import os; from penstock.storage.sqlite import Database\n"
         "if os.geteuid() == 0: os.setuid(65534)\n"

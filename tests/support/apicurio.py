@@ -16,9 +16,10 @@ import httpx
 
 from penstock.spark.java import find_java
 
+from .alone import alone
 from .maven import fetch
+from .ports import free_port
 from .waiting import wait_until
-from .worker import free_port
 
 VERSION = "3.0.9"
 SHA256 = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
@@ -36,7 +37,7 @@ class Apicurio:
 
     def __enter__(self) -> Apicurio:
         command = [str(find_java().home / "bin" / "java"), "-Xmx400m", "-Dquarkus.http.host=127.0.0.1"]
-        command += [f"-Dquarkus.http.port={self._port}", "-Dapicurio.storage.kind=sql", "-jar", str(_installed())]
+        command += [f"-Dquarkus.http.port={self._port}", "-Dapicurio.storage.kind=sql", "-jar", str(_program())]
         with (self._folder / "apicurio.out").open("wb") as output:
             self._process = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
         try:
@@ -58,8 +59,13 @@ class Apicurio:
             return False
 
 
-def _installed() -> Path:
+def _program() -> Path:
     """The program, fetched when it is first needed."""
+    with alone("apicurio"):
+        return _installed()
+
+
+def _installed() -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock-tests"
     folder = cache / f"apicurio-registry-{VERSION}"
     if not folder.exists():

@@ -6,15 +6,16 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyspark
 
 from penstock.spark.java import find_java
 
+from .alone import alone
+from .ports import free_port
 from .waiting import wait_until
-from .worker import free_port
 
 VERSION = "4.1.1"
 PACKAGE = f"org.apache.kafka:kafka_2.13:{VERSION}"
@@ -28,11 +29,12 @@ def class_path() -> str:
     """The broker's jars, fetched once into a folder of this repository, and the Scala library that Spark brings."""
     jars = CACHE / "jars"
     done = CACHE / "complete"
-    if not done.exists():
-        _fetch()
-        if not any(jars.glob(f"*kafka_2.13-{VERSION}.jar")):
-            raise AssertionError(f"Kafka {VERSION} could not be fetched into {jars}: see {CACHE / 'fetch.log'}")
-        done.touch()
+    with alone("kafka"):
+        if not done.exists():
+            _fetch()
+            if not any(jars.glob(f"*kafka_2.13-{VERSION}.jar")):
+                raise AssertionError(f"Kafka {VERSION} could not be fetched into {jars}: see {CACHE / 'fetch.log'}")
+            done.touch()
     scala = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
     return os.pathsep.join([str(jars / "*"), *map(str, scala)])
 
@@ -56,22 +58,32 @@ def _fetch() -> None:
 class KafkaBroker:
     """One broker, its own controller, on free ports, with its data in a folder of its own. A context manager.
 
-    ``host`` is the address of this machine that clients are served on.
+    ``host`` is the address of this machine that clients are served on. ``doors`` are more listeners: addresses by
+    security protocol.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        host: str = "127.0.0.1",
+        doors: Mapping[str, str] | None = None,
+        java_options: Sequence[str] = (),
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kafka-"))
         self.port, controller = free_port(), free_port()
         self.bootstrap = f"{host}:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
+        self._java_options = list(java_options)
+        more = [f"{protocol}://{address}" for protocol, address in (doors or {}).items()]
+        protocols = ["CONTROLLER:PLAINTEXT", *(f"{name}:{name}" for name in ("PLAINTEXT", *(doors or {})))]
         properties = {
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "listeners": ",".join([f"PLAINTEXT://{self.bootstrap}", f"CONTROLLER://127.0.0.1:{controller}", *more]),
+            "advertised.listeners": ",".join([f"PLAINTEXT://{self.bootstrap}", *more]),
             "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listener.security.protocol.map": ",".join(protocols),
             "log.dirs": str(self.folder / "data"),
             "offsets.topic.replication.factor": "1",
             "offsets.topic.num.partitions": "5",
@@ -122,4 +134,4 @@ class KafkaBroker:
         subprocess.run([*self._java(), main, *arguments], check=True, capture_output=True, timeout=START_SECONDS)
 
     def _java(self) -> list[str]:
-        return [str(find_java().home / "bin" / "java"), "-cp", class_path()]
+        return [str(find_java().home / "bin" / "java"), *self._java_options, "-cp", class_path()]

@@ -13,24 +13,30 @@ import pyspark
 
 from penstock.spark.java import find_java
 
+from .alone import alone
 from .kafka import CACHE, FETCH_SECONDS, VERSION, class_path
+from .ports import free_port
 from .waiting import wait_until
-from .worker import free_port
 
 JARS = CACHE.parent / f"kafka-connect-{VERSION}"
-PACKAGES = ("connect-runtime", "connect-file", "connect-json", "connect-transforms")
+PACKAGES = ("connect-runtime", "connect-file", "connect-json", "connect-transforms", "kafka-tools")
 START_SECONDS = 120.0
 
 
 def connect_class_path() -> str:
-    """The jars of Kafka Connect and of its file connectors, beside the broker's."""
+    """The jars of Kafka Connect, of its file connectors and of Kafka's command line, beside the broker's."""
     done = JARS / "complete"
-    if not done.exists():
-        _fetch()
-        if not any((JARS / "jars").glob(f"*connect-runtime-{VERSION}.jar")):
-            raise AssertionError(f"Kafka Connect {VERSION} could not be fetched: see {JARS / 'fetch.log'}")
-        done.touch()
+    with alone("kafka-connect"):
+        if not done.exists() or _missing():
+            _fetch()
+            if _missing():
+                raise AssertionError(f"{_missing()} {VERSION} could not be fetched: see {JARS / 'fetch.log'}")
+            done.touch()
     return os.pathsep.join([str(JARS / "jars" / "*"), class_path()])
+
+
+def _missing() -> list[str]:
+    return [name for name in PACKAGES if not any((JARS / "jars").glob(f"*_{name}-{VERSION}.jar"))]
 
 
 def _fetch() -> None:

@@ -10,6 +10,8 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+from .alone import alone
+
 CLONE_NEWNET = 0x40000000
 _numbers = itertools.count(1)
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -19,13 +21,18 @@ def why_not() -> str | None:
     """Why namespaces cannot be used here; ``None`` when they can."""
     if os.geteuid() != 0:
         return "cutting a network needs root: run the tests as root, as CI does, to have this one"
-    if shutil.which("ip") is None and not _install():
+    if not _has_command():
         return "cutting a network needs the command ip: install the package iproute2 to have this test"
     try:
         with Namespace():
             return None
     except AssertionError as error:
         return f"cutting a network needs network namespaces, which this machine refuses: {error}"
+
+
+def _has_command() -> bool:
+    with alone("apt"):
+        return shutil.which("ip") is not None or _install()
 
 
 def _install() -> bool:

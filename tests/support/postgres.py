@@ -21,8 +21,8 @@ from typing import Any
 
 import psycopg
 
+from .ports import free_port
 from .waiting import wait_until
-from .worker import free_port
 
 GIVEN = "PENSTOCK_TEST_POSTGRES"
 """``host=… port=… user=… password=… dbname=…`` of a server with ``wal_level=logical`` that may be written to."""

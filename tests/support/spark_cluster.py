@@ -15,22 +15,26 @@ import pyspark
 
 from penstock.spark.java import find_java
 
+from .ports import free_port
 from .waiting import wait_until
-from .worker import free_port
 
 HOME = Path(pyspark.__file__).parent
 START_SECONDS = 120.0
 
 
 class SparkCluster:
-    """A context manager. Executors run a Python of their own, in which nothing is installed."""
+    """A context manager. Executors run a Python of their own, in which nothing is installed.
 
-    def __init__(self, folder: Path, workers: int = 2, cores: int = 2) -> None:
+    They do not see what is in the folder ``hidden``, as if they were on other machines; this takes root.
+    """
+
+    def __init__(self, folder: Path, workers: int = 2, cores: int = 2, hidden: Path | None = None) -> None:
         self.folder = folder
         self.port = free_port()
         self.master = f"spark://127.0.0.1:{self.port}"
         self.python = folder / "python"
         self._workers, self._cores = workers, cores
+        self._hidden = hidden
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> SparkCluster:
@@ -77,9 +81,15 @@ class SparkCluster:
             "JAVA_HOME": str(find_java().home),
             "SPARK_DAEMON_MEMORY": "256m",
         }
-        command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{main}", *arguments]
+        command = [*self._hiding(), str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{main}", *arguments]
         with (self.folder / f"{main}.log").open("ab") as log:
             self._processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
+
+    def _hiding(self) -> list[str]:
+        if self._hidden is None:
+            return []
+        script = 'mount -t tmpfs none "$0" && exec "$@"'
+        return ["unshare", "--mount", "sh", "-c", script, str(self._hidden)]
 
     def _listens(self) -> bool:
         with socket.socket() as probe:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -13,18 +13,12 @@ from typing import Any
 
 import httpx
 
+from .ports import free_port
 from .waiting import wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
 START_SECONDS = 180.0
 STOP_SECONDS = 120.0
-
-
-def free_port() -> int:
-    """A port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class PenstockProcess:
@@ -47,6 +41,7 @@ class PenstockProcess:
         self.data_dir = folder / "data"
         self.port = free_port()
         self.host = "127.0.0.1"
+        self.scheme = "http"
         self.output = folder / "worker.out"
         self.files = list(files)
         self.command = command
@@ -62,14 +57,15 @@ class PenstockProcess:
 
     @property
     def url(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        return f"{self.scheme}://{self.host}:{self.port}"
 
-    def listen_on(self, host: str) -> None:
-        """Serve requests on another address than 127.0.0.1. Call before ``start``."""
+    def listen_on(self, host: str, tls: ssl.SSLContext | None = None) -> None:
+        """Serve requests on this address; with ``tls``, the context of a client, by https. Call before ``start``."""
         self.http.close()
         self.host = host
+        self.scheme = "http" if tls is None else "https"
         self.settings["listeners"] = self.url
-        self.http = httpx.Client(base_url=self.url, timeout=60.0)
+        self.http = httpx.Client(base_url=self.url, timeout=60.0, verify=tls or True)
 
     def __enter__(self) -> PenstockProcess:
         try:
