@@ -34,6 +34,9 @@ class Lane:
     def cancel(self) -> None:
         raise AssertionError("nothing is given up")
 
+    def hold(self, pin: str, held: bool) -> None:
+        raise NotImplementedError
+
     def holds(self, pin: str) -> bool:
         return False
 

@@ -57,6 +57,20 @@ class PickySource(SourceConnector):
         return {}
 
 
+class EndingSource(SourceConnector):
+    """Answers as it is told."""
+
+    config = ConfigDef(ConfigKey("answer", Type.STRING))
+    task = SourceTask
+
+    def can_define_transaction_boundaries(self, settings: Mapping[str, str]) -> bool:
+        if settings["answer"] in ("a cry", "silence"):
+            raise PluginError("who asks?" if settings["answer"] == "a cry" else "")
+        answers: dict[str, Any] = {"yes": True, "no": False, "nothing": None}
+        answer: bool = answers[settings["answer"]]
+        return answer
+
+
 class Strange(SinkConnector):
     """Declares no keys."""
 
@@ -273,6 +287,32 @@ def test_exactly_once_can_be_required_where_the_worker_gives_it(plugins: Plugins
     config = {**SOURCE, "exactly.once.support": "REQUIRED"}
     assert run(plugins, config).error_count == 1
     assert run(plugins, config, {"exactly.once.source.support": "enabled"}).error_count == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("yes", None),
+        (
+            "no",
+            "The connector does not support connector-defined transaction boundaries with the given configuration."
+            " Please reconfigure it to use a different transaction boundary definition.",
+        ),
+        (
+            "nothing",
+            "This connector has returned a null value from its canDefineTransactionBoundaries method, which is not"
+            " permitted. The connector will be treated as if it cannot define its own transaction boundaries, and"
+            " cannot be configured with 'transaction.boundary' set to 'connector'.",
+        ),
+        ("a cry", "An unexpected error occurred during validation: who asks?"),
+        ("silence", "An unexpected error occurred during validation; please see the worker logs for more details."),
+    ],
+)
+def test_a_connector_tells_whether_it_ends_transactions(plugins: Plugins, answer: str, text: str | None) -> None:
+    config = {"connector.class": f"{__name__}:EndingSource", "name": "c", "answer": answer}
+    found = run(plugins, {**config, "transaction.boundary": "Connector"})
+    assert errors(found) == ({} if text is None else {"transaction.boundary": [text]})
+    assert errors(run(plugins, config)) == {}
 
 
 def test_another_version_of_the_connector_is_refused(plugins: Plugins) -> None:

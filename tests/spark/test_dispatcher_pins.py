@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from penstock.spark.dispatcher import CANCELLED, Dispatcher
 from penstock.spark.executor import Runnable
 from penstock.spark.session import SparkEngine, start_spark
 from penstock.spark.splits import Receipt
+from penstock.spark.tickets import Entry, Ticket
 from penstock.topics import kept
 from tests.spark.works import Count, Sleep
 from tests.support.waiting import wait_until
@@ -95,6 +97,39 @@ def test_a_lane_that_ends_lets_go_of_what_it_kept(dispatcher: Dispatcher) -> Non
     wait_until(lambda: not dispatcher.holds("ending"), "the idle lane has ended")
     [receipt] = submit(dispatcher, "task", [Remember("ending")]).result(120)
     assert receipt.read == 1, "nothing is left of what an earlier lane kept, though its process may be the same"
+
+
+def test_a_lane_with_something_open_stays_though_it_is_idle(dispatcher: Dispatcher) -> None:
+    firsts = [submit(dispatcher, "task", [Remember(pin)]) for pin in ("open", "closed")]
+    dispatcher.hold("open", True)
+    pids = {receipt.state["pid"] for first in firsts for receipt in first.result(120) if receipt.state is not None}
+    if len(pids) == 2:
+        wait_until(lambda: not dispatcher.holds("closed"), "the other lane has ended")
+    [receipt] = submit(dispatcher, "task", [Remember("open")]).result(120)
+    assert receipt.read == 2
+    dispatcher.hold("open", False)
+    wait_until(lambda: not dispatcher.holds("open"), "the lane has ended, too")
+
+
+def test_a_lane_with_something_open_that_takes_a_work_by_itself_is_not_given_another(
+    engine: SparkEngine, tmp_path: Path
+) -> None:
+    dispatcher = Dispatcher(engine, idle_seconds=0.02)
+    try:
+        submit(dispatcher, "task", [Remember("open")]).result(120)
+        dispatcher.hold("open", True)
+        [receipt] = submit(dispatcher, "task", [Remember("open")]).result(120)
+        assert receipt.read == 2
+        taken: Future[list[Receipt]] = Future()
+        ticket = Ticket("long", 1, lambda result: taken.set_result(list(result)), lambda ticket: None)
+        with dispatcher._lock:
+            dispatcher._queue.add(Entry(ticket, 0, Sleep(str(tmp_path), 2.0)))
+        wait_until(lambda: any(tmp_path.glob("begun-*")), "the lane has seen by itself that a work waits")
+        others = [submit(dispatcher, "other", [Count(n)]) for n in range(3)]
+        assert all(len(other.result(120)) == 1 for other in others)
+        assert taken.result(120)[0].failure is None
+    finally:
+        dispatcher.stop()
 
 
 def test_waiting_works_of_a_pin_can_be_cancelled(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from penstock.api.errors import DataError
 from penstock.storage.log import LogRecord
 from penstock.storage.memory_log import MemoryLog
-from penstock.storage.offset_store import OffsetStore
+from penstock.storage.offset_store import OffsetKeys, OffsetStore
 
 
 def started(*records: tuple[bytes, bytes | None]) -> tuple[OffsetStore, MemoryLog]:
@@ -112,3 +113,19 @@ def test_primitives_of_every_kind_are_taken() -> None:
     store, log = started()
     store.put("a", [({"f": True}, {"i": 2**62, "x": 1.5, "s": "t", "n": None, "b": b"\x00\xff"})]).result()
     assert log.records[0].value == b'{"i":4611686018427387904,"x":1.5,"s":"t","n":null,"b":"AP8="}'
+
+
+def test_records_made_elsewhere_are_those_of_the_store() -> None:
+    strange = b'[ "a", {"f": "x"} ]'
+    store, _ = started((strange, b'{"p":1}'), (b'["a",{"t":1,"s":2}]', b'{"p":1}'), (b'["a",{"f":"y"}]', b'{"p":1}'))
+    changes: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"f": "x"}, {"p": 2}),
+        ({"s": 2, "t": 1}, {"p": 3}),
+        ({"f": "y"}, {"p": 4}),
+        ({"f": "new"}, {"p": 5}),
+    ]
+    elsewhere: OffsetKeys = pickle.loads(pickle.dumps(store.keys("a")))
+    assert elsewhere(changes) == store.records("a", changes)
+    assert elsewhere([*changes, ({"f": "y"}, {"p": 6})])[2] == LogRecord(b'["a",{"f":"y"}]', b'{"p":6}')
+    with pytest.raises(DataError, match="Offsets may only contain primitive types"):
+        elsewhere([({"f": "x"}, {"p": []})])

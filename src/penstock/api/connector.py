@@ -80,6 +80,14 @@ class SourceConnector(Connector):
 
     task: ClassVar[type[SourceTask]]
 
+    def can_define_transaction_boundaries(self, settings: Config) -> bool:
+        """Whether tasks with these settings end transactions themselves (``TransactionEnd``).
+
+        Called on a fresh object when a configuration with ``transaction.boundary=connector`` is validated, which is
+        refused unless the answer is ``True``.
+        """
+        return False
+
     def alter_offsets(self, config: Config, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
         """Someone asks to change source offsets (``None`` resets a partition) of the stopped connector.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .batch import Batch
@@ -42,24 +43,49 @@ class Progress:
     offset: SourceOffset
 
 
+class TransactionEnd(Enum):
+    """How a source ends the transaction that its records are in, with ``transaction.boundary=connector``.
+
+    Yielded by ``read`` after the last record of a transaction and after the ``Progress`` that tells where that is, or
+    given with a :class:`Plan`. A transaction stays open, over as many batches as it takes, until its source ends it.
+    With any other ``transaction.boundary`` the worker ends transactions: ``COMMIT`` is ignored, ``ABORT`` is an error.
+    """
+
+    COMMIT = "commit"
+    """All records since the last end become visible, together with the source offsets."""
+
+    ABORT = "abort"
+    """None of these records is ever seen by readers of committed records. The source offsets are committed all the
+    same: what should be read again is a case for an exception."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One batch of a source task: splits, committed in this order, and the source offsets they end at."""
+    """One batch of a source task: splits, committed in this order, and the source offsets they end at.
+
+    ``transaction_end`` ends the source's transaction with this batch.
+    """
 
     splits: Sequence[Split]
     ends: Sequence[tuple[SourcePartition, SourceOffset]] = ()
+    transaction_end: TransactionEnd | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One batch of a source that reads with Spark itself: the rows, and the source offsets they end at."""
+    """One batch of a source that reads with Spark itself: like :class:`Plan`, with rows in place of splits."""
 
     dataframe: DataFrame
     ends: Sequence[tuple[SourcePartition, SourceOffset]] = ()
+    transaction_end: TransactionEnd | None = None
+
+
+SourceItem = Record | Batch | Progress | TransactionEnd
+"""What a source task yields."""
 
 
 class SourceOffsets(ABC):
-    """The committed source offsets of a connector, as ``plan`` sees them."""
+    """The committed source offsets of a connector, as ``plan`` sees them; those of an open transaction count."""
 
     @abstractmethod
     def get(self, partition: SourcePartition) -> SourceOffset | None:
@@ -114,7 +140,7 @@ class SourceTask(Task):
         """
         raise NotImplementedError(f"{type(self).__name__} has neither plan() nor load()")
 
-    def read(self, split: Split) -> Iterator[Record | Batch | Progress]:
+    def read(self, split: Split) -> Iterator[SourceItem]:
         """The records of one split, one by one or in batches.
 
         Called on an executor. May run more than once for the same split (a lost executor, a crash before the
@@ -131,7 +157,7 @@ class SourceTask(Task):
         """
         raise NotImplementedError(f"{type(self).__name__} has no load()")
 
-    def records(self, rows: pa.RecordBatch) -> Iterator[Record | Batch | Progress]:
+    def records(self, rows: pa.RecordBatch) -> Iterator[SourceItem]:
         """The records for some rows of the DataFrame that ``load`` gave. Called on executors, like ``read``."""
         raise NotImplementedError(f"{type(self).__name__} has no records()")
 

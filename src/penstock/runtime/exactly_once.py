@@ -1,8 +1,9 @@
 """Source tasks whose records and offsets become visible in one Kafka transaction (KIP-618).
 
 The transaction is open in the process of one lane: the works of a batch write into it there, and a last small work in
-the same lane adds the offsets and commits. When that process is lost, Kafka aborts what was open as soon as the next
-session begins, and the batch is planned again from the offsets that were committed.
+the same lane adds the offsets and commits. Where the source itself says that a transaction ends, amid what a work
+reads, the work does that. When that process is lost, Kafka aborts what was open as soon as the next session begins, and
+the batch is planned again from the offsets that were committed.
 """
 
 from __future__ import annotations
@@ -12,70 +13,58 @@ import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from enum import Enum
 
-from penstock.api.task import SourceOffset, SourcePartition
+from penstock.api.task import SourceOffset, SourcePartition, TransactionEnd
+from penstock.spark.endings import OWN_OFFSETS_TOPIC, EndingInLane
 from penstock.spark.letters import Letter
-from penstock.spark.splits import Receipt, TransactionWork, Work
-from penstock.storage.json_records import canonical
-from penstock.storage.offset_store import OffsetStore
+from penstock.spark.splits import Receipt, SourceWork, TransactionWork, Work
+from penstock.topics.errors import FENCED
 from penstock.topics.interface import SinkCommit, Staged, Stager, Transaction
 
 from .frame_pumps import FrameSourcePump
+from .open_offsets import OpenOffsets
 from .pump import TaskFailed
-from .source_pump import CommittedOffsets, SourcePump
+from .source_pump import SourcePump, count_records
 
 log = logging.getLogger(__name__)
 
-OWN_OFFSETS_TOPIC = "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"
+_EXPIRED = (
+    "org.apache.kafka.connect.errors.ConnectException: The task {} was unable to finish writing records to Kafka "
+    "before its producer transaction expired. It may be necessary to reconfigure this connector in order for it to run "
+    "healthily with exactly-once support. Options for this include: tune the connector's producer configuration for "
+    "higher throughput, increase the transaction timeout for the connector's producers, decrease the offset commit "
+    "interval (if using interval-based transaction boundaries), or use the 'poll' transaction boundary (if the "
+    "connector is not already configured to use it)."
+)
+"""Kafka Connect's text."""
 
 Offsets = Sequence[tuple[SourcePartition, SourceOffset]]
+
+
+class Boundary(Enum):
+    """``transaction.boundary``: what ends a transaction."""
+
+    POLL = "poll"
+    INTERVAL = "interval"
+    CONNECTOR = "connector"
 
 
 @dataclass(frozen=True)
 class ExactlyOnce:
     """How a worker's exactly-once sources commit: into which offsets topic, and how to know all that is in it.
 
-    ``interval_seconds`` is the least time between commits; ``None`` commits every batch.
+    ``interval_seconds`` is how long transactions collect batches where an interval is their boundary, and
+    ``timeout_seconds`` how long Kafka lets one be open.
     """
 
     group: str
     offsets_topic: str
     read_to_end: Callable[[], Future[None]]
-    interval_seconds: float | None = None
-
-
-class SessionOffsets(CommittedOffsets):
-    """The offset store, and what this session has committed or written since it was last read to its end."""
-
-    def __init__(self, store: OffsetStore, connector: str) -> None:
-        super().__init__(store, connector)
-        self._committed: dict[str, tuple[SourcePartition, SourceOffset]] = {}
-        self.pending: dict[str, tuple[SourcePartition, SourceOffset]] = {}
-
-    def get(self, partition: SourcePartition) -> SourceOffset | None:
-        name = canonical(partition)
-        found = self.pending.get(name) or self._committed.get(name)
-        return super().get(partition) if found is None else found[1]
-
-    def all(self) -> Sequence[tuple[SourcePartition, SourceOffset]]:
-        stored = {canonical(partition): (partition, offset) for partition, offset in super().all()}
-        return list({**stored, **self._committed, **self.pending}.values())
-
-    def add(self, offsets: Offsets) -> None:
-        """In the open transaction."""
-        self.pending.update({canonical(partition): (partition, offset) for partition, offset in offsets})
-
-    def settle(self) -> None:
-        """The open transaction was committed."""
-        self._committed.update(self.pending)
-        self.pending.clear()
-
-    def forget(self) -> None:
-        """Only the store counts."""
-        self._committed.clear()
-        self.pending.clear()
+    boundary: Boundary = Boundary.POLL
+    interval_seconds: float = 0.0
+    timeout_seconds: float = 60.0
 
 
 class ExactlyOncePump(SourcePump):
@@ -90,31 +79,74 @@ class ExactlyOncePump(SourcePump):
         self._session: str | None = None
         self._batch = 0
         self._began: float | None = None
+        self._interval_began = self._now()
         self._topics: set[str] = set()
+        self._written = 0
         self._untold: list[tuple[SourcePartition, SourceOffset]] = []
-        self._offsets: SessionOffsets = SessionOffsets(self.services.offsets, self.task.connector)
+        self._offsets: OpenOffsets = OpenOffsets(self.services.offsets, self.task.connector)
         return self
+
+    @property
+    def _source_ends(self) -> bool:
+        return self.exactly_once.boundary is Boundary.CONNECTOR
 
     async def step(self) -> bool:
         await self._ready()
         try:
             moved = await super().step()
-            if self._began is not None and self._is_due():
-                await self._commit_transaction()
-        except BaseException:
+            if self._is_due():
+                self._interval_began = self._now()
+                if self._began is not None:
+                    await self._commit_transaction()
+                    await self._tell_committed(())
+        except BaseException as error:
+            expired = isinstance(error, TaskFailed) and FENCED in str(error) and self._has_expired()
             self._give_up()
             self._session = None
+            if expired:
+                raise TaskFailed(f"{_EXPIRED.format(self.task)}\nCaused by: {error}") from error
             raise
         return moved
 
+    async def dispatch(self, works: Sequence[Work]) -> list[Receipt]:
+        """As of every source. Works that may end transactions run one by one: each has to know what was open."""
+        if not self._source_ends:
+            return await super().dispatch(works)
+        receipts: list[Receipt] = []
+        for work in works:
+            assert isinstance(work, SourceWork)
+            receipts += await super().dispatch([replace(work, ending=self._ending())])
+            if receipts[-1].failure is not None:
+                break
+            self._take(receipts[-1])
+        return receipts
+
+    def _ending(self) -> EndingInLane:
+        keys = self.services.offsets.keys(self.task.connector)
+        return EndingInLane(self.exactly_once.offsets_topic, keys, list(self._offsets.pending.values()))
+
+    def _take(self, receipt: Receipt) -> None:
+        """What a work has ended is done; the rest is in the transaction that the next one writes to."""
+        for ended in receipt.ended:
+            self._offsets.add(ended.progress)
+            self._topics |= {part.topic for part in ended.staged}
+            self._written += count_records(ended.staged)
+            self.metrics.commits += 1
+            self._settle(ended.how)
+        self._written += count_records(receipt.staged)
+        self._offsets.add(receipt.progress)
+
     async def replay_works(self, letters: Sequence[Letter]) -> list[Work]:
         await self._ready()
+        if self._source_ends and self._began is not None:
+            self._give_up()
         return await super().replay_works(letters)
 
     def commit_replay(self, receipts: Sequence[Receipt], mark: SinkCommit) -> Future[None]:
         async def commit() -> None:
             self._begin()
             self._topics |= {part.topic for receipt in receipts for part in receipt.staged}
+            self._count(receipts)
             await self._commit_transaction()
             await asyncio.wrap_future(self.services.topics.commit_sink(mark))
 
@@ -127,40 +159,72 @@ class ExactlyOncePump(SourcePump):
         _, counts = super()._writing()
         return self._transaction(), counts
 
-    async def _write(self, staged: Sequence[Staged], offsets: Sequence[Any], receipts: Sequence[Receipt]) -> None:
+    async def _write(
+        self, staged: Sequence[Staged], offsets: Offsets, receipts: Sequence[Receipt], end: TransactionEnd | None
+    ) -> None:
         if any(receipt.failure is not None for receipt in receipts):
             return
-        topics = {part.topic for part in staged}
+        topics = {part.topic for receipt in receipts for part in receipt.staged}
         if self.exactly_once.offsets_topic in topics:
             raise TaskFailed(OWN_OFFSETS_TOPIC)
-        self._begin()
         self._offsets.add(offsets)
         self._topics |= topics
-        if self.exactly_once.interval_seconds is None:
+        self._count(receipts)
+        if topics or self._offsets.pending:
+            self._begin()
+        if self.exactly_once.boundary is Boundary.POLL:
             await self._commit_transaction()
+        elif self._source_ends and end is not None:
+            await self._end_transaction(end)
+
+    def _count(self, receipts: Sequence[Receipt]) -> None:
+        """Records of the open transaction; where its source ends it, they were counted when they were taken."""
+        if not self._source_ends:
+            self._written += sum(count_records(receipt.staged) for receipt in receipts)
 
     async def _tell_committed(self, offsets: Offsets) -> None:
-        if self._began is None:
-            await super()._tell_committed(offsets)
-        else:
-            self._untold += offsets
+        untold, self._untold = self._untold, []
+        if untold:
+            await super()._tell_committed(untold)
 
     async def _park(self) -> None:
         if self._began is not None:
-            try:
-                await self._commit_transaction()
-            except Exception as error:
-                log.warning("%s: the open transaction was given up: %s", self.task, error)
-                self._give_up()
+            await self._close_for_pause()
         await super()._park()
+        self._interval_began = self._now()
+
+    async def _close_for_pause(self) -> None:
+        """A transaction must not be open for long. What only its source may end is given up, to be read again."""
+        if self._source_ends:
+            self._give_up()
+            return
+        try:
+            await self._commit_transaction()
+            await self._tell_committed(())
+        except Exception as error:
+            log.warning("%s: the open transaction was given up: %s", self.task, error)
+            self._give_up()
+
+    async def _finish(self) -> None:
+        if self._began is not None:
+            self._give_up()
+        await super()._finish()
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
 
     def _begin(self) -> None:
         if self._began is None:
-            self._began = asyncio.get_running_loop().time()
+            self._began = self._now()
+            self.services.runner.hold(self._id, True)
 
     def _is_due(self) -> bool:
-        interval = self.exactly_once.interval_seconds or 0.0
-        return self._began is not None and asyncio.get_running_loop().time() - self._began >= interval
+        passed = self._now() - self._interval_began
+        return self.exactly_once.boundary is Boundary.INTERVAL and passed >= self.exactly_once.interval_seconds
+
+    def _has_expired(self) -> bool:
+        """Whether Kafka may have ended the open transaction because it took too long."""
+        return self._began is not None and self._now() - self._began >= self.exactly_once.timeout_seconds
 
     async def _ready(self) -> None:
         """Have a session: fence who was there before us, then know every offset they committed."""
@@ -175,7 +239,12 @@ class ExactlyOncePump(SourcePump):
         self._offsets.forget()
         self._session = session
 
-    async def _commit_transaction(self) -> None:
+    async def _end_transaction(self, how: TransactionEnd) -> None:
+        if how is TransactionEnd.ABORT:
+            self.raise_failures(await self.dispatch_once([TransactionWork(self._transaction(), "abort")]))
+        await self._commit_transaction(how)
+
+    async def _commit_transaction(self, how: TransactionEnd = TransactionEnd.COMMIT) -> None:
         records = self.services.offsets.records(self.task.connector, list(self._offsets.pending.values()))
         work = TransactionWork(self._transaction(), "commit", self.exactly_once.offsets_topic, records)
         try:
@@ -184,12 +253,20 @@ class ExactlyOncePump(SourcePump):
         except BaseException:
             self._session = None
             raise
-        self._offsets.settle()
-        self.services.topics.written(self._topics)
-        untold, self._untold = self._untold, []
-        self._forget_transaction()
-        if untold and self._tells_commits:
-            await super()._tell_committed(untold)
+        self._settle(how)
+        self._batch += 1
+
+    def _settle(self, how: TransactionEnd) -> None:
+        """The open transaction has ended, with its offsets committed."""
+        settled = self._offsets.settle()
+        if self._tells_commits:
+            self._untold += settled
+        if how is TransactionEnd.COMMIT:
+            self.metrics.transactions.record(self._written)
+            self.services.topics.written(self._topics)
+        else:
+            log.info("%s: its source has aborted a transaction", self.task)
+        self._nothing_open()
 
     def _give_up(self) -> None:
         """Nothing of the open transaction will be seen. Best effort: beginning the next one aborts it, too."""
@@ -199,10 +276,14 @@ class ExactlyOncePump(SourcePump):
 
     def _forget_transaction(self) -> None:
         self._batch += 1
+        self._nothing_open()
+
+    def _nothing_open(self) -> None:
         self._began = None
         self._topics = set()
-        self._untold = []
+        self._written = 0
         self._offsets.pending.clear()
+        self.services.runner.hold(self._id, False)
 
     def _transaction(self) -> Transaction:
         dead_letters = self.spec.errors.dead_letter_topic

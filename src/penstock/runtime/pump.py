@@ -62,6 +62,9 @@ class WorkRunner(Protocol):
     def holds(self, pin: str) -> bool:
         """Whether the lane that ran the works of a pin is still there."""
 
+    def hold(self, pin: str, held: bool) -> None:
+        """Whether something is open in the lane of a pin, so that it stays although it is idle or old."""
+
 
 @dataclass(frozen=True)
 class PumpServices:
@@ -170,15 +173,6 @@ class Pump(ABC):
     def measured(self) -> MeasuredTask:
         """The task with its counters. May be called from any thread."""
 
-    def about(self) -> dict[str, str]:
-        """The classes that the task is made of."""
-        return {
-            "task_class": self.spec.task_target.target,
-            "key_converter_class": self.spec.key_converter.target,
-            "value_converter_class": self.spec.value_converter.target,
-            "header_converter_class": self.spec.header_converter.target,
-        }
-
     @property
     def can_replay(self) -> bool:
         """Whether the task takes dead letters now."""
@@ -268,7 +262,7 @@ class Pump(ABC):
 
     def drop(self, receipts: Sequence[Receipt]) -> None:
         """Records of these receipts will not be committed: free the space they take."""
-        staged = [part for receipt in receipts for part in (*receipt.staged, *receipt.dead_letters)]
+        staged = [part for receipt in receipts for part in (*receipt.all_staged, *receipt.dead_letters)]
         self.services.topics.discard(staged)
 
     async def commit(self, write: Future[None], receipts: Sequence[Receipt]) -> None:

@@ -19,6 +19,7 @@ from .metrics import MeasuredTask, TaskMetrics
 from .pump import Pump, PumpServices
 from .requests import State, TaskId
 from .subscription import Subscription
+from .task_parts import TaskParts
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +184,7 @@ class SinkPump(Pump):
 
     def measured(self) -> MeasuredTask:
         lag = max(self.lag().values(), default=None)
-        return MeasuredTask(self.task, "sink", self.metrics, self.about(), lag)
+        return MeasuredTask(self.task, "sink", self.metrics, TaskParts.of(self.spec), lag)
 
     def wants(self, topic: str) -> bool:
         """Whether records of this topic may be for this task."""

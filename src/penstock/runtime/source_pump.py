@@ -11,7 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from penstock.api.task import Plan, SourceOffset, SourceOffsets, SourcePartition, SourceTask
+from penstock.api.errors import PluginError
+from penstock.api.task import Plan, SourceOffset, SourceOffsets, SourcePartition, SourceTask, TransactionEnd
+from penstock.spark.endings import ONLY_ITS_OWN
 from penstock.spark.letters import Letter, source_spec, source_split
 from penstock.spark.splits import Receipt, SourceWork, TaskSpec, Work
 from penstock.storage.faults import reach
@@ -19,13 +21,12 @@ from penstock.storage.offset_store import OffsetStore
 from penstock.topics.interface import SinkCommit, SourceCommit, Staged, Stager
 
 from .metrics import MeasuredTask, TaskMetrics
+from .pace import Pace
 from .pump import Pump, PumpServices
 from .requests import State, TaskId
+from .task_parts import TaskParts
 
 log = logging.getLogger(__name__)
-
-SHORTEST_IDLE_SECONDS = 0.004
-LONGEST_IDLE_SECONDS = 0.5
 
 
 class CommittedOffsets(SourceOffsets):
@@ -63,7 +64,7 @@ class SourcePump(Pump):
         self._topic_settings = topic_settings
         self._offsets = CommittedOffsets(services.offsets, task.connector)
         self._tells_commits = type(source).committed is not SourceTask.committed
-        self._idle_for = SHORTEST_IDLE_SECONDS
+        self._pace = Pace()
 
     async def begin(self) -> None:
         await self.start_copy(self._source)
@@ -71,12 +72,14 @@ class SourcePump(Pump):
     async def step(self) -> bool:
         plan = await self.next_plan()
         if plan is None or self._stopping:
-            self._idle_for = min(2 * self._idle_for, LONGEST_IDLE_SECONDS)
+            self._pace.found_nothing()
             return False
-        self._idle_for = SHORTEST_IDLE_SECONDS
+        self._pace.found(asyncio.get_running_loop().time())
         works = [SourceWork(self.spec, split, *self._writing()) for split in plan.splits]
         reach("source-planned")
         try:
+            if plan.transaction_end is TransactionEnd.ABORT and not self._source_ends:
+                raise PluginError(ONLY_ITS_OWN)
             receipts = await self.dispatch(works)
             reach("source-read")
             with self.metrics.holding(receipts):
@@ -84,6 +87,11 @@ class SourcePump(Pump):
         finally:
             self.done_with(plan)
         return True
+
+    @property
+    def _source_ends(self) -> bool:
+        """Whether the source ends transactions itself."""
+        return False
 
     async def replay_works(self, letters: Sequence[Letter]) -> list[Work]:
         return [SourceWork(source_spec(self.spec), source_split(self.spec, letters), *self._writing())]
@@ -94,7 +102,7 @@ class SourcePump(Pump):
         return self.services.topics.commit_source(commit)
 
     def measured(self) -> MeasuredTask:
-        return MeasuredTask(self.task, "source", self.metrics, self.about())
+        return MeasuredTask(self.task, "source", self.metrics, TaskParts.of(self.spec))
 
     async def next_plan(self) -> Plan | None:
         """What to read next, or ``None``."""
@@ -131,25 +139,32 @@ class SourcePump(Pump):
             log.error("%s", line)
         staged = [part for receipt in receipts for part in receipt.staged]
         if failed:
-            self.services.topics.discard(staged)
+            self.services.topics.discard([part for receipt in receipts for part in receipt.all_staged])
             if dead:
-                await self._write(dead, (), receipts)
+                await self._write(dead, (), receipts, None)
             self.metrics.add_failed(receipts)
             self.raise_failures(receipts)
         offsets = latest_offsets(plan, receipts)
-        await self._write([*staged, *dead], offsets, receipts)
+        await self._write([*staged, *dead], offsets, receipts, plan.transaction_end)
         reach("source-committed")
         self.metrics.add(receipts)
-        for topic in {part.topic for part in staged}:
+        for topic in {part.topic for receipt in receipts for part in receipt.all_staged}:
             self.services.use_topic(self.task, topic)
         if self._tells_commits:
             await self._tell_committed(offsets)
 
     async def _write(
-        self, staged: Sequence[Staged], offsets: Sequence[tuple[Any, Any]], receipts: Sequence[Receipt]
+        self,
+        staged: Sequence[Staged],
+        offsets: Sequence[tuple[Any, Any]],
+        receipts: Sequence[Receipt],
+        end: TransactionEnd | None,
     ) -> None:
+        """Make a batch durable. ``end`` is what its plan says of the source's transaction."""
         commit = SourceCommit(self.task.connector, staged, offsets, self._topic_settings)
         await self.commit(self.services.topics.commit_source(commit), receipts)
+        if offsets and self.services.topics.commits_records:
+            self.metrics.transactions.record(count_records(staged))
 
     async def _tell_committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:
         try:
@@ -159,19 +174,24 @@ class SourcePump(Pump):
             log.exception("%s: committed() failed; the records are safe", self.task)
 
     def resumed(self) -> None:
-        self._idle_for = SHORTEST_IDLE_SECONDS
+        self._pace.hurry()
 
     def interrupt(self) -> None:
         self.abandon()
 
     def idle_seconds(self) -> float:
-        return self._idle_for
+        return self._pace.seconds
+
+
+def count_records(staged: Sequence[Staged]) -> int:
+    """How many records were staged."""
+    return sum(part.count for part in staged)
 
 
 def latest_offsets(plan: Plan, receipts: Sequence[Receipt]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """The plan's ends, overruled by what readers reported, one entry for each source partition."""
     newest: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-    reported = (pair for receipt in receipts for pair in receipt.progress)
+    reported = (pair for receipt in receipts for pair in receipt.reported)
     for partition, offset in [*plan.ends, *reported]:
         newest[json.dumps(partition, sort_keys=True)] = (partition, offset)
     return list(newest.values())

@@ -16,8 +16,9 @@ from penstock.spark.frames import loads_frames, stores_frames
 from penstock.spark.splits import PluginRef, TaskSpec
 
 from .connector_config import ConnectorConfig
-from .exactly_once import ExactlyOnceFramePump, ExactlyOncePump
+from .exactly_once import Boundary, ExactlyOnceFramePump, ExactlyOncePump
 from .frame_pumps import FrameSinkPump, FrameSourcePump
+from .held_batches import HoldingFramePump, HoldingPump
 from .metrics import TaskMetrics
 from .pump import Pump
 from .requests import State, TaskId
@@ -25,7 +26,7 @@ from .services import Services
 from .sink_pump import SinkPump
 from .source_pump import SourcePump
 from .subscription import Subscription
-from .topic_homes import connector_home, exactly_once
+from .topic_homes import connector_home, exactly_once, in_kafka, transaction_boundary
 
 _generation = itertools.count(1)
 
@@ -107,13 +108,20 @@ class TaskBuilder:
             if once is not None:
                 framed = ExactlyOnceFramePump if loads_frames(instance) else ExactlyOncePump
                 return framed(self.task, spec, instance, pumps, report, metrics, settings, paused).use(once)
-            kind = FrameSourcePump if loads_frames(instance) else SourcePump
+            kind = _source_pump(instance, self.services.config.properties, parsed)
             return kind(self.task, spec, instance, pumps, report, metrics, settings, paused)
         if isinstance(instance, SinkTask):
             subscription = _subscription(parsed, self.count)
             taking = FrameSinkPump if stores_frames(instance) else SinkPump
             return taking(self.task, spec, instance, pumps, report, metrics, subscription, paused)
         raise PluginError(f"{spec.task_target.target} is neither a SourceTask nor a SinkTask")
+
+
+def _source_pump(instance: SourceTask, worker: Mapping[str, str], parsed: ConnectorConfig) -> type[SourcePump]:
+    """Without Kafka's transactions: those of the embedded log may be ended by the source, too."""
+    if not in_kafka(worker) and transaction_boundary(parsed) is Boundary.CONNECTOR:
+        return HoldingFramePump if loads_frames(instance) else HoldingPump
+    return FrameSourcePump if loads_frames(instance) else SourcePump
 
 
 def _subscription(parsed: ConnectorConfig, tasks: int) -> Subscription:
@@ -146,7 +154,7 @@ def _spec(
         key=f"{task}#{next(_generation)}",
         connector=task.connector,
         task=task.task,
-        task_target=PluginRef(f"{task_class.__module__}:{task_class.__qualname__}", settings),
+        task_target=PluginRef(f"{task_class.__module__}:{task_class.__qualname__}", settings, parsed.plugin.version),
         key_converter=parsed.key_converter,
         value_converter=parsed.value_converter,
         header_converter=parsed.header_converter,

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Collection, Iterator, Mapping
 
 from penstock.storage.config_snapshot import ConfigSnapshot
 
 from .logging import connector_context
 from .pump import Pump
-from .requests import State, TaskId
+from .requests import RequestError, State, TaskId
 from .services import Services
 from .task_building import TaskBuilder
 from .traces import trace_of
 
 log = logging.getLogger(__name__)
+
+FIRST_FENCE_WAIT_SECONDS = 0.25
+LONGEST_FENCE_WAIT_SECONDS = 1.0
+FENCE_SECONDS = 60.0
 
 
 class TaskRunner:
@@ -35,8 +40,7 @@ class TaskRunner:
     async def _run(self, builder: TaskBuilder) -> None:
         what = f"{self.task}: the task's class"
         try:
-            if self._services.fence is not None:
-                await self._services.fence(self.task.connector)
+            await self._fence()
             preparing = self._services.calls.run(what, self._services.call_seconds, builder.prepare)
             prepared = await asyncio.wrap_future(preparing)
             if self._stopping:
@@ -47,6 +51,19 @@ class TaskRunner:
             return
         self._services.tasks_changed()
         await self.pump.run()
+
+    async def _fence(self) -> None:
+        """Those who ran the task before must not write any more. Who has to see to it may have to be found first."""
+        wait, until = FIRST_FENCE_WAIT_SECONDS, time.monotonic() + FENCE_SECONDS
+        while self._services.fence is not None and not self._stopping:
+            try:
+                return await self._services.fence(self.task.connector)
+            except RequestError as error:
+                if error.status in (400, 404) or time.monotonic() > until:
+                    raise
+                log.warning("task %s is not fenced yet; next try in %g s: %s", self.task, wait, error)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_FENCE_WAIT_SECONDS)
 
     def report(self, state: State, trace: str | None) -> None:
         """A new state of the task, unless it was stopped meanwhile."""

@@ -121,7 +121,7 @@ def _findings(plugins: Plugins, worker: Mapping[str, str], entry: PluginEntry, p
     if entry.kind is PluginKind.SINK:
         check_sink(worker, props, values)
     else:
-        check_source(worker, values)
+        check_source(worker, entry.load(), props, values)
     for key, value in props.items():
         if value is None:
             values.setdefault(key, ConfigValue(key)).errors.append(NULL_VALUE)

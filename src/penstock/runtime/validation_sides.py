@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.config import ConfigValue, Type, java_pattern
 from penstock.api.config_values import parse_value, trim
+from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+Values = Mapping[str, ConfigValue]
+
+_SEE_LOGS = "; please see the worker logs for more details."
 
 
 def check_sink(worker: Mapping[str, str], props: Mapping[str, Any], values: dict[str, ConfigValue]) -> None:
@@ -26,17 +34,39 @@ def check_sink(worker: Mapping[str, str], props: Mapping[str, Any], values: dict
     _check_group(worker, props, values)
 
 
-def check_source(worker: Mapping[str, str], values: Mapping[str, ConfigValue]) -> None:
-    """Exactly-once only where the worker gives it; transactions are never ended by a connector."""
+def check_source(
+    worker: Mapping[str, str], connector: type[SourceConnector], props: Mapping[str, Any], values: Values
+) -> None:
+    """Exactly-once only where the worker says it gives it; transactions ended by a connector only by one that can."""
     support, boundary = values["exactly.once.support"], values["transaction.boundary"]
     enabled = (worker.get("exactly.once.source.support") or "disabled").lower() == "enabled"
     if not support.errors and _is(support, "required") and not enabled:
         support.errors.append("This worker does not have exactly-once source support enabled.")
     if not boundary.errors and _is(boundary, "connector"):
-        boundary.errors.append(
+        error = _boundary_error(connector, {key: value for key, value in props.items() if value is not None})
+        if error is not None:
+            boundary.errors.append(error)
+
+
+def _boundary_error(connector: type[SourceConnector], settings: Mapping[str, str]) -> str | None:
+    try:
+        can: object = connector().can_define_transaction_boundaries(settings)
+    except Exception as error:
+        log.exception("%s.can_define_transaction_boundaries() failed", connector.__name__)
+        text = str(error).strip()
+        return f"An unexpected error occurred during validation{f': {text}' if text else _SEE_LOGS}"
+    if can is None:
+        return (
+            "This connector has returned a null value from its canDefineTransactionBoundaries method, which is not"
+            " permitted. The connector will be treated as if it cannot define its own transaction boundaries, and"
+            " cannot be configured with 'transaction.boundary' set to 'connector'."
+        )
+    if can is not True:
+        return (
             "The connector does not support connector-defined transaction boundaries with the given configuration."
             " Please reconfigure it to use a different transaction boundary definition."
         )
+    return None
 
 
 def _is(value: ConfigValue, word: str) -> bool:

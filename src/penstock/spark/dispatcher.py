@@ -17,9 +17,10 @@ from concurrent.futures import Future
 
 from .executor import Answer, Runnable, describe
 from .lanes import Lane, LaneLostError, LaneOffice, explain
+from .seats import Seat, Seats
 from .session import SparkEngine
 from .splits import Failure, Receipt
-from .tickets import CANCELLED, Done, Entry, Seat, Ticket, cancelled
+from .tickets import CANCELLED, Done, Entry, Ticket, cancelled
 from .turns import LONG_SECONDS
 from .work_queue import WorkQueue
 
@@ -30,9 +31,6 @@ __all__ = ["CANCELLED", "Dispatcher", "Ticket"]
 IDLE_SECONDS = 30.0
 CANCEL_GRACE_SECONDS = 0.05
 """How long a cancelled work may still end by itself before its lane is killed."""
-
-PATIENCE_SECONDS = 0.5
-"""How long quick works wait while unexpectedly long ones hold every lane, before one of these is sent back."""
 
 
 class Dispatcher:
@@ -53,10 +51,9 @@ class Dispatcher:
         self._lock = threading.Lock()
         self._manage = threading.Condition(self._lock)
         self._queue = WorkQueue()
-        self._seats: dict[Lane, Seat] = {}
-        self._idle: list[Seat] = []
+        self._seats = Seats()
+        self._held: set[str] = set()
         self._finished: deque[Ticket] = deque()
-        self._crowded_since: float | None = None
         self._stopped = False
         self._office: LaneOffice | None = None
         self._engine: SparkEngine | None = None
@@ -83,7 +80,12 @@ class Dispatcher:
     def holds(self, pin: str) -> bool:
         """Whether the lane that ran works of this pin is still there, with all it has in memory."""
         with self._lock:
-            return self._holder(pin) is not None
+            return self._seats.holder(pin) is not None
+
+    def hold(self, pin: str, held: bool) -> None:
+        """Whether something is open in the lane of a pin, so that it stays although it is idle or old."""
+        with self._lock:
+            (self._held.add if held else self._held.discard)(pin)
 
     @property
     def lanes(self) -> int:
@@ -93,7 +95,7 @@ class Dispatcher:
     @property
     def running(self) -> int:
         """Works that run now."""
-        return sum(seat.entry is not None for seat in list(self._seats.values()))
+        return sum(seat.entry is not None for seat in self._seats)
 
     @property
     def waiting(self) -> int:
@@ -106,7 +108,7 @@ class Dispatcher:
             self._stopped = True
             self._queue = WorkQueue()
             self._finished.clear()
-            seats = list(self._seats.values())
+            seats = list(self._seats)
             self._manage.notify()
         if self._office:
             self._office.stop()
@@ -144,7 +146,7 @@ class Dispatcher:
     def _lose_spark(self, engine: SparkEngine) -> None:
         """The JVM is gone, its lanes go: what waits fails, what comes waits for the next one, if there will be one."""
         self._engine = None
-        for seat in list(self._seats.values()):
+        for seat in self._seats:
             seat.lane.let_go()
             if seat.entry is None:
                 self._leave(seat)
@@ -177,11 +179,11 @@ class Dispatcher:
         if self._no_spark:
             entry.ticket.receipts[entry.index] = Receipt(failure=self._no_spark)
             return
-        holder = self._holder(entry.pin)
+        holder = self._seats.holder(entry.pin)
         if holder is not None:
             holder.pinned.append(entry)
-            if holder in self._idle:
-                self._idle.remove(holder)
+            if holder in self._seats.idle:
+                self._seats.idle.remove(holder)
                 holder.take(holder.pinned.popleft())
                 holder.wake.release()
             return
@@ -197,15 +199,12 @@ class Dispatcher:
         return self._engine.slots - max(1, self._engine.slots // 4) if self._engine and self._engine.slots > 1 else 1
 
     def _room_for_long(self) -> bool:
-        """A work that has run very long does not compute, it waits or hangs: it holds its lane, but no core."""
-        running = [seat for seat in self._seats.values() if seat.entry and seat.entry.long]
-        computing = sum(seat.entry.share for seat in running if seat.entry and not seat.is_overdue())
-        return len(running) < max(1, self._most_lanes - 1) and computing <= self._cores - 0.5
+        return self._seats.have_room_for_long(self._cores, self._most_lanes)
 
     def _assign(self) -> None:
-        while self._idle and (entry := self._queue.next(self._room_for_long)):
-            seat = self._idle[-1] if entry.pin is None else min(self._idle, key=lambda seat: len(seat.pins))
-            self._idle.remove(seat)
+        while self._seats.idle and (entry := self._queue.next(self._room_for_long)):
+            seat = self._seats.idle[-1] if entry.pin is None else min(self._seats.idle, key=lambda seat: len(seat.pins))
+            self._seats.idle.remove(seat)
             self._give(seat, entry)
             seat.wake.release()
 
@@ -214,12 +213,6 @@ class Dispatcher:
         seat.take(entry)
         if entry.pin is not None:
             seat.pinned.extend(self._queue.take(entry.ticket.task_key, lambda other: other.pin == entry.pin))
-
-    def _holder(self, pin: str | None) -> Seat | None:
-        """The lane that has run works of a pin before and still lives."""
-        if pin is None:
-            return None
-        return next((seat for seat in self._seats.values() if pin in seat.pins and not seat.doomed), None)
 
     def _fail_waiting(self, failure: Failure) -> None:
         for entry in self._queue.drain():
@@ -235,7 +228,7 @@ class Dispatcher:
                 self._notice_long_works()
                 self._make_room()
                 self._open_lanes()
-                doomed, finished = self._take_doomed(), self._take_finished()
+                doomed, finished = self._seats.take_doomed(), self._take_finished()
                 if not doomed and not finished:
                     self._manage.wait(self._until_next_look())
                 if self._stopped:
@@ -248,9 +241,8 @@ class Dispatcher:
     def _until_next_look(self) -> float | None:
         if self._queue.quick:
             return LONG_SECONDS / 4
-        ends = [seat.kill_at - time.monotonic() for seat in self._seats.values() if seat.kill_at is not None]
-        if self._queue.long:
-            ends.append(LONG_SECONDS)
+        kill = self._seats.until_next_kill()
+        ends = [end for end in (kill, LONG_SECONDS if self._queue.long else None) if end is not None]
         return max(0.001, min(ends)) if ends else None
 
     def _take_finished(self) -> list[Ticket]:
@@ -258,42 +250,25 @@ class Dispatcher:
         self._finished.clear()
         return finished
 
-    def _take_doomed(self) -> list[Seat]:
-        now = time.monotonic()
-        doomed = [seat for seat in self._seats.values() if seat.kill_at is not None and seat.kill_at <= now]
-        for seat in doomed:
-            seat.kill_at, seat.doomed = None, True
-        return doomed
-
     def _notice_long_works(self) -> None:
         """A work thought quick that still runs makes its task a long one, and what waits of the task goes there too."""
-        for seat in self._seats.values():
-            if seat.entry and not seat.entry.long and seat.is_stuck():
+        for seat in self._seats.stuck:
+            if seat.entry and not seat.entry.long:
                 seat.entry.long = True
                 self._queue.turn_long(seat.entry.ticket.task_key)
 
     def _make_room(self) -> None:
-        """Long works leave a lane to quick ones, unless nobody knew that they are long: then one has to come again."""
-        held = [seat for seat in self._seats.values() if seat.is_stuck() and not seat.doomed]
-        now = time.monotonic()
-        if not self._queue.quick or len(held) < self._most_lanes:
-            self._crowded_since = None
-        elif self._crowded_since is None:
-            self._crowded_since = now
-        elif now - self._crowded_since > PATIENCE_SECONDS:
-            self._crowded_since = None
-            newest = max(held, key=lambda seat: seat.since)
-            newest.kill_at = now
-            if newest.entry:
-                logger.info("A long split of %s makes room and will run again", newest.entry.ticket.task_key)
+        seat = self._seats.one_to_send_back(self._queue.quick > 0, self._most_lanes)
+        if seat and seat.entry:
+            seat.kill_at = time.monotonic()
+            logger.info("A long split of %s makes room and will run again", seat.entry.ticket.task_key)
 
     def _open_lanes(self) -> None:
         """One more lane for each waiting work that none of the present lanes will take soon."""
-        if self._idle:
+        if self._seats.idle:
             self._assign()
-        opening = sum(seat.opening for seat in self._seats.values())
-        stuck = sum(seat.is_stuck() for seat in self._seats.values())
-        wanted = min(self._queue.quick, self._cores - (len(self._seats) - stuck - opening))
+        opening = self._seats.opening
+        wanted = min(self._queue.quick, self._cores - (len(self._seats) - len(self._seats.stuck) - opening))
         if self._queue.long and self._room_for_long():
             wanted = max(wanted, 1)
         for _ in range(min(wanted - opening, self._most_lanes - len(self._seats))):
@@ -301,15 +276,14 @@ class Dispatcher:
 
     def _open_lane(self) -> None:
         if self._office:
-            lane = self._office.open()
-            self._seats[lane] = Seat(lane, time.monotonic())
+            self._seats.add(self._office.open())
 
     # -- one lane
 
     def _serve(self, lane: Lane) -> None:
         """The life of a connected lane, on its own thread."""
         with self._lock:
-            seat = self._seats.get(lane)
+            seat = self._seats.of(lane)
             if seat is None:
                 lane.let_go()
                 return
@@ -325,23 +299,23 @@ class Dispatcher:
             with self._lock:
                 if seat.entry:
                     return seat.entry
-                if patient and not self._stopped and seat.lane in self._seats and not seat.is_too_old():
+                self._seats.not_idle(seat)
+                stays = not self._held.isdisjoint(seat.pins) or (patient and not seat.is_too_old())
+                if stays and not self._stopped and seat in self._seats:
                     if seat.pinned:
                         seat.take(seat.pinned.popleft())
                         return seat.entry
                     if entry := self._queue.next(self._room_for_long):
                         self._give(seat, entry)
                         return entry
-                    self._idle.append(seat)
+                    self._seats.idle.append(seat)
                 else:
                     self._leave(seat)
                     return None
             patient = seat.wake.acquire(timeout=self._idle_seconds)
 
     def _leave(self, seat: Seat) -> None:
-        self._seats.pop(seat.lane, None)
-        if seat in self._idle:
-            self._idle.remove(seat)
+        self._seats.remove(seat)
         seat.pins.clear()
         while seat.pinned:
             self._enqueue(seat.pinned.popleft())
@@ -391,11 +365,11 @@ class Dispatcher:
         A lane that still runs a work by then is one that Spark has lost sight of: it is not used any more.
         """
         with self._lock:
-            seat = self._seats.get(lane)
+            seat = self._seats.of(lane)
             if seat is None or self._stopped:
                 return
             if error is None:
-                if seat in self._idle:
+                if seat in self._seats.idle:
                     self._leave(seat)
                     seat.wake.release()
                 else:
@@ -404,7 +378,7 @@ class Dispatcher:
             self._leave(seat)
             if self._engine is None or not self._engine.is_alive():
                 return
-            if all(other.opening for other in self._seats.values()):
+            if all(other.opening for other in self._seats):
                 self._fail_waiting(Failure(f"Spark could not start a task: {explain(error)}", retriable=True))
         logger.warning("A Spark task for works could not start: %s", explain(error))
 
@@ -417,7 +391,7 @@ class Dispatcher:
             ticket.cancelled = True
             for entry in self._queue.take(ticket.task_key, lambda entry: entry.ticket is ticket):
                 ticket.receipts[entry.index] = cancelled()
-            for seat in self._seats.values():
+            for seat in self._seats:
                 for entry in [entry for entry in seat.pinned if entry.ticket is ticket]:
                     seat.pinned.remove(entry)
                     ticket.receipts[entry.index] = cancelled()

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.api.arrow import arrow_type, arrow_value
-from penstock.api.batch import Batch
 from penstock.api.errors import PluginError
 from penstock.api.record import Record, Schema
-from penstock.api.task import Progress, SinkTask, SourceTask, Split, Task
+from penstock.api.task import SinkTask, SourceItem, SourceTask, Split, Task
 
 from .splits import TaskSpec
 
@@ -38,7 +37,7 @@ def loads_frames(task: Task) -> bool:
     return isinstance(task, SourceTask) and type(task).load is not SourceTask.load
 
 
-def read_rows(task: SourceTask, split: Split) -> Iterator[Record | Batch | Progress]:
+def read_rows(task: SourceTask, split: Split) -> Iterator[SourceItem]:
     """The records of one file that Spark wrote for a batch of a source."""
     with pq.ParquetFile(split.payload[ROWS], coerce_int96_timestamp_unit="us") as file:
         for rows in file.iter_batches(batch_size=_ROWS_AT_ONCE):

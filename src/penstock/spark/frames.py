@@ -44,7 +44,7 @@ def plan(spark: SparkSession, task: SourceTask, offsets: SourceOffsets, spec: Ta
             shutil.rmtree(folder, ignore_errors=True)
             raise
     files = sorted(folder.glob("part-*.parquet"))
-    return Plan([Split({ROWS: str(path)}) for path in files], frame.ends)
+    return Plan([Split({ROWS: str(path)}) for path in files], frame.ends, frame.transaction_end)
 
 
 def discard(plan: Plan) -> None:

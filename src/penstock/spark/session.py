@@ -156,11 +156,17 @@ def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: P
         conf.set(key, value)
     log_config = folder / "log4j2.properties"
     log_config.write_text(LOG_CONFIG.format(folder=logs))
-    ours = f"-Djava.io.tmpdir={folder} -Dlog4j2.configurationFile=file:{log_config}"
+    ours = f"{_quoted(f'-Djava.io.tmpdir={folder}')} -Dlog4j2.configurationFile={log_config.absolute().as_uri()}"
     theirs = chosen.get("spark.driver.extraJavaOptions", "")
     quick_start = "" if re.search(r"-XX:\+Use\w+GC", theirs) else QUICK_START_OPTIONS
     conf.set("spark.driver.extraJavaOptions", f"{quick_start} {ours} {theirs}".strip())
     return conf
+
+
+def _quoted(option: str) -> str:
+    """For Spark's launcher, which splits options at blanks as a shell does."""
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _plugin_path(settings: Mapping[str, str]) -> list[str]:

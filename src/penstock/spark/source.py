@@ -14,15 +14,16 @@ import pyarrow.compute as pc
 
 from penstock.api.batch import Batch, Column
 from penstock.api.converter import Converter
-from penstock.api.errors import DataError
+from penstock.api.errors import DataError, PluginError
 from penstock.api.record import Record, Schema
-from penstock.api.task import Progress
+from penstock.api.task import Progress, SourceItem, TransactionEnd
 from penstock.topics.errors import MissingTopics
 
 from .batchwise import BatchwiseChain, Passing
 from .chain import keeps_pace, reported_name
 from .columns import ColumnChain, Group, Passed, Rows
 from .copies import Copy, copy_of
+from .endings import ONLY_ITS_OWN, Endings
 from .errors import SOURCE_WORKER_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
 from .frame_files import loads_frames, read_rows
 from .parking import park, unpark
@@ -45,7 +46,7 @@ def run(work: SourceWork) -> Receipt:
     except MissingTopics as error:
         return Receipt(missing_topics=error.topics)
     except Exception as error:
-        receipt.staged, receipt.progress = (), ()
+        receipt.staged, receipt.progress, receipt.ended = (), (), ()
         receipt.failure = failure_of(error)
     receipt.dead_letters = errors.dead_letters.stage(work.stager)
     receipt.skipped, receipt.failed, receipt.retries = errors.skipped, errors.failed, errors.retries
@@ -61,7 +62,7 @@ class _Pump:
         self._copy = copy
         self._errors = errors
         self._receipt = receipt
-        self._outbox = Outbox(work.topic_partitions, work.spec.default_topic_partitions)
+        self._outbox = self._new_outbox()
         self._progress: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._steps = Steps("read", "transform", "convert", "write")
         self._chain = copy.chain if len(copy.chain) else None
@@ -73,6 +74,8 @@ class _Pump:
         self._known_topics: set[str] = set()
         takes_many = copy.chain.takes_many
         self._many = BatchwiseChain(copy.chain, errors, self._origin) if takes_many else None
+        self._endings = self._may_end()
+        self._told = 0
         self._waiting: list[Passing[Record]] = []
         self._columns = ColumnChain(copy.chain)
         self._by_columns = self._columns.usable and keeps_pace(copy.value_converter, "from_data", "encode")
@@ -83,6 +86,8 @@ class _Pump:
                 self._read()
             if self._many is not None:
                 self._finish_many(self._many)
+            if self._endings is not None:
+                self._receipt.ended = self._endings.stage(self._work.stager, self._outbox)
             self._receipt.staged = self._outbox.stage(self._work.stager)
             self._receipt.progress = list(self._progress.values())
             self._steps.next("write")
@@ -91,12 +96,45 @@ class _Pump:
         for item in self._items():
             if isinstance(item, Progress):
                 self._progress[repr(sorted(item.partition.items()))] = (item.partition, item.offset)
+                self._told = self._receipt.read
             elif isinstance(item, Batch):
                 self._receipt.read += len(item)
                 self._take_batch(item)
+            elif isinstance(item, TransactionEnd):
+                self._end_transaction(item)
             else:
                 self._receipt.read += 1
                 self._add(self._take(item))
+
+    def _new_outbox(self) -> Outbox:
+        return Outbox(self._work.topic_partitions, self._work.spec.default_topic_partitions)
+
+    def _may_end(self) -> Endings | None:
+        if self._work.ending is None:
+            return None
+        place = None if self._many is None else self._many.frame_link(0)
+        if place is not None:
+            link = type(self._copy.chain.links[place].transform).__name__
+            raise PluginError(
+                f"The transform {link} needs Spark, which takes the records of a batch together: it cannot be used "
+                "with transaction.boundary=connector"
+            )
+        return Endings(self._work.ending)
+
+    def _end_transaction(self, how: TransactionEnd) -> None:
+        if self._endings is None:
+            if how is TransactionEnd.ABORT:
+                raise PluginError(ONLY_ITS_OWN)
+            return
+        if self._told != self._receipt.read:
+            raise PluginError(
+                "A source that ends a transaction first yields the Progress that its last record has made: the two are "
+                "committed together"
+            )
+        if self._many is not None:
+            self._finish_many(self._many)
+        self._endings.close(how, self._outbox, list(self._progress.values()))
+        self._outbox, self._progress = self._new_outbox(), {}
 
     def _finish_many(self, many: BatchwiseChain[Record]) -> None:
         """Take the records that wait for others to the end of the chain, or to the next link that needs Spark."""
@@ -117,7 +155,7 @@ class _Pump:
             self._current = item.before
             self._add(self._keep(item.record))
 
-    def _items(self) -> Iterator[Record | Batch | Progress]:
+    def _items(self) -> Iterator[SourceItem]:
         task, split = self._copy.task, self._work.split
         items = iter(read_rows(task, split) if loads_frames(task) else task.read(split))
         while True:

@@ -11,6 +11,7 @@ from typing import Any
 from penstock.api.task import Split
 from penstock.topics.interface import OffsetRecords, Range, RangeReader, Staged, Stager, Transaction
 
+from .endings import Ended, Ending
 from .parked import Parked, Resumed
 from .remote_logging import LogLine
 
@@ -21,16 +22,21 @@ class PluginRef:
 
     target: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
 
 
 @dataclass(frozen=True)
 class TransformRef:
-    """One link of a transform chain; ``predicate`` is ``None`` where it applies to every record."""
+    """One link of a transform chain; ``predicate`` is ``None`` where it applies to every record.
+
+    ``alias`` and ``predicate_alias`` are what the configuration calls them.
+    """
 
     alias: str
     transform: PluginRef
     predicate: PluginRef | None = None
     negate: bool = False
+    predicate_alias: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class SourceWork:
     """Read one split of a source task and stage its records.
 
     ``topic_partitions`` are the partition counts of existing topics; others get the spec's default. ``resumed`` are its
-    records, read before, behind a link of the chain that needed Spark.
+    records, read before, behind a link of the chain that needed Spark. With ``ending`` the source ends transactions.
     """
 
     spec: TaskSpec
@@ -94,6 +100,7 @@ class SourceWork:
     stager: Stager
     topic_partitions: Mapping[str, int] = field(default_factory=dict)
     resumed: Resumed | None = None
+    ending: Ending | None = None
 
     @property
     def pin(self) -> str | None:
@@ -173,7 +180,8 @@ class Receipt:
     (sources and sinks), ``progress`` the (source partition, source offset) pairs the reader reported, ``state``
     what the sink's ``put`` returned. ``seconds`` maps step names to time spent. ``parked`` are records that got as far
     as a link that needs Spark: the split is not done before they went on. ``log`` is what plugins logged. With
-    ``missing_topics`` nothing was done: the split has to run again when these topics are there.
+    ``missing_topics`` nothing was done: the split has to run again when these topics are there. ``ended`` are
+    transactions that its source has ended; ``staged`` and ``progress`` are what came after them.
     """
 
     read: int = 0
@@ -193,6 +201,17 @@ class Receipt:
     parked: Parked | None = None
     log: Sequence[LogLine] = ()
     missing_topics: Sequence[str] = ()
+    ended: Sequence[Ended] = ()
+
+    @property
+    def all_staged(self) -> Sequence[Staged]:
+        """What was staged for transactions that have ended, and since then."""
+        return [*(part for each in self.ended for part in each.staged), *self.staged] if self.ended else self.staged
+
+    @property
+    def reported(self) -> Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """All that the reader told of its progress, oldest first."""
+        return [*(pair for each in self.ended for pair in each.progress), *self.progress]
 
     def followed_by(self, later: Receipt) -> Receipt:
         """One receipt for a split whose records were parked: what became of them first and in the end."""

@@ -128,6 +128,11 @@ class Outbox:
         order = np.argsort(np.concatenate([numbers for numbers, _ in tables]), kind="stable")
         rows.tables.append(pa.concat_tables([table for _, table in tables]).take(pa.array(order)))
 
+    @property
+    def topics(self) -> Iterable[str]:
+        """Where its records go."""
+        return self._topics.keys()
+
     def stage(self, stager: Stager) -> list[Staged]:
         """Write everything, each topic partition once, and forget it."""
         for rows in self._topics.values():

@@ -30,6 +30,28 @@ class _Entry:
     keys: set[bytes] = field(default_factory=set)
 
 
+@dataclass(frozen=True)
+class OffsetKeys:
+    """Makes log records of a connector's offsets as :meth:`OffsetStore.records` does, wherever it is sent.
+
+    ``unusual`` are the keys of partitions, by their canonical text, that might get others by their fields' order.
+    """
+
+    connector: str
+    unusual: Mapping[str, Sequence[bytes]]
+
+    def __call__(self, offsets: Iterable[tuple[Partition, Offset]]) -> list[LogRecord]:
+        """The last offset of each partition. Raises :class:`~penstock.api.errors.DataError`."""
+        newest = {canonical(partition): (partition, offset) for partition, offset in offsets}
+        records = []
+        for name, (partition, offset) in newest.items():
+            check_format(partition)
+            check_format(offset)
+            keys = self.unusual.get(name) or [to_json([self.connector, partition])]
+            records += [LogRecord(key, to_json(offset)) for key in keys]
+        return records
+
+
 class OffsetStore:
     """Source offsets on a :class:`~penstock.storage.log.Log`. Reads answer from memory, on any thread.
 
@@ -90,6 +112,17 @@ class OffsetStore:
         with self._lock:
             known = self._connectors.get(connector, {})
             return [record for change in changes for record in _records(connector, change, known)]
+
+    def keys(self, connector: str) -> OffsetKeys:
+        """What makes such records without the store."""
+        with self._lock:
+            known = self._connectors.get(connector, {})
+            unusual = {
+                name: sorted(entry.keys)
+                for name, entry in known.items()
+                if len(entry.partition) > 1 or entry.keys != {to_json([connector, entry.partition])}
+            }
+        return OffsetKeys(connector, unusual)
 
     def _learn(self, entries: Sequence[tuple[int, LogRecord]]) -> None:
         with self._lock:

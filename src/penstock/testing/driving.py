@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.api import Batch, Progress, Record, SourceConnector, SourceOffsets, SourceTask, Split
+from penstock.api import (
+    Batch,
+    Progress,
+    Record,
+    SourceConnector,
+    SourceItem,
+    SourceOffsets,
+    SourceTask,
+    Split,
+    TransactionEnd,
+)
 
 from .session import session
 
@@ -96,7 +106,7 @@ class SourceDriver:
             return None
         return _gathered((item for split in plan.splits for item in self.read(split)), plan.ends)
 
-    def read(self, split: Split) -> Iterator[Record | Batch | Progress]:
+    def read(self, split: Split) -> Iterator[SourceItem]:
         """A split as an executor reads it: pickled, by a copy of the task."""
         return self.new_task().read(pickle.loads(pickle.dumps(split)))
 
@@ -122,18 +132,18 @@ class SourceDriver:
         return run
 
 
-def records_of(items: Iterator[Record | Batch | Progress], seen: Callable[[Progress], None]) -> Iterator[Record]:
-    """Records one by one; progress goes to ``seen``."""
+def records_of(items: Iterator[SourceItem], seen: Callable[[Progress], None]) -> Iterator[Record]:
+    """Records one by one; progress goes to ``seen``, and ends of transactions nowhere."""
     for item in items:
         if isinstance(item, Progress):
             seen(item)
         elif isinstance(item, Batch):
             yield from item.records()
-        else:
+        elif not isinstance(item, TransactionEnd):
             yield item
 
 
-def _gathered(items: Iterator[Record | Batch | Progress], ends: Sequence[Offset]) -> ReadBatch:
+def _gathered(items: Iterator[SourceItem], ends: Sequence[Offset]) -> ReadBatch:
     found: list[Offset] = list(ends)
     records = list(records_of(items, lambda progress: found.append((progress.partition, progress.offset))))
     return ReadBatch(records, found)
