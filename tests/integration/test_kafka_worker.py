@@ -79,6 +79,43 @@ def test_new_topics_and_partitions_are_found_while_running(
     worker.http.delete("/connectors/regex")
 
 
+def test_records_deleted_before_a_sink_has_read_them_are_told_in_the_log(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    kafka.produce(kafka.make("kept-for-a-while"), [b"0", b"1"])
+    config = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": "kept-for-a-while"}
+    worker.create("late", config)
+    wait_lines(tmp_path / "out", ["0", "1"])
+    wait_until(lambda: kafka.positions("connect-late").get(("kept-for-a-while", 0)) == 2, "the group's position")
+    assert worker.http.put("/connectors/late/stop").status_code == 204
+    worker.wait_state("late", "STOPPED", 0)
+    kafka.produce("kept-for-a-while", [b"2", b"3", b"4"])
+    kafka.delete_records("kept-for-a-while", 4)
+    worker.http.put("/connectors/late/resume")
+    wait_lines(tmp_path / "out", ["0", "1", "4"])
+    log = worker.output.read_text()
+    assert "late: offset 2 of kept-for-a-while-0 is out of range: the partition holds 4 to 5" in log
+    assert "2 offsets were skipped" in log
+    worker.wait_state("late", "RUNNING")
+    worker.http.delete("/connectors/late")
+
+
+def test_a_topic_made_anew_under_a_running_sink_is_read_from_its_beginning(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    kafka.produce(kafka.make("anew"), [b"old 0", b"old 1"])
+    config = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": "anew"}
+    worker.create("anew", config)
+    wait_lines(tmp_path / "out", ["old 0", "old 1"])
+    wait_until(lambda: kafka.positions("connect-anew").get(("anew", 0)) == 2, "the group's position")
+    kafka.delete("anew")
+    kafka.produce(kafka.make("anew"), [b"new 0", b"new 1", b"new 2", b"new 3"])
+    wait_until(lambda: {"new 0", "new 1", "new 2", "new 3"} <= set(lines(tmp_path / "out")), "all of the new ones")
+    assert "of anew-0 is of a topic that was deleted and made anew" in worker.output.read_text()
+    worker.wait_state("anew", "RUNNING")
+    worker.http.delete("/connectors/anew")
+
+
 def test_offsets_of_a_group_of_ones_own_are_altered_and_reset(
     worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
 ) -> None:

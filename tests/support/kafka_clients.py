@@ -29,6 +29,15 @@ class KafkaClients:
     def grow(self, topic: str, partitions: int) -> None:
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
 
+    def delete(self, topic: str) -> None:
+        self.admin.delete_topics([topic])[topic].result(30)
+        wait_until(lambda: topic not in self.topics(), f"{topic} is gone")
+
+    def delete_records(self, topic: str, before: int, partition: int = 0) -> None:
+        """Those before an offset, as retention does."""
+        [deleted] = self.admin.delete_records([Place(topic, partition, before)]).values()
+        deleted.result(30)
+
     def topics(self) -> dict[str, int]:
         return {name: len(found.partitions) for name, found in self.admin.list_topics(timeout=120).topics.items()}
 

@@ -97,7 +97,10 @@ class ClusterMember(ConfigListener):
         version = 0 if self.joined_as is None else self.joined_as.version
         protocol = next(name for name, number in VERSIONS.items() if number == version)
         leader = "" if self.assignment is None else self.assignment.leader_url
-        return GroupView(leader, self.generation, "eager" if version == EAGER else protocol, self.rebalances)
+        held = self._held
+        connectors = sum(unit.is_connector for unit in held)
+        name = "eager" if version == EAGER else protocol
+        return GroupView(leader, self.generation, name, self.rebalances, connectors, len(held) - connectors)
 
     def start(self) -> None:
         """Join the group and follow the config topic. Called on the loop."""
@@ -147,9 +150,7 @@ class ClusterMember(ConfigListener):
         known = all(self._reaches(state.offset) for state in members.values())
         was_leader = self.joined_as is not None and self.joined_as.is_leader
         snapshot = self._services.configs.snapshot()
-        decided = self.rounds.decide(members, version, leader, snapshot if known else None, was_leader)
-        self._on_loop(self.rounds.disown_dead, self._services.statuses)
-        return decided
+        return self.rounds.decide(members, version, leader, snapshot if known else None, was_leader)
 
     def joined(self, assignment: Assignment, membership: Joined) -> None:
         if assignment.error or not self._reaches(assignment.offset):
@@ -209,6 +210,8 @@ class ClusterMember(ConfigListener):
         self.joined_as, self.assignment, self._lost = membership, assignment, False
         if gained:
             self.on_lead()
+        if membership.is_leader:
+            self.rounds.disown_dead(self._services.statuses)
         self._ownership.take(self._held, assignment.offset)
         self._removed_at = {name: at for name, at in self._removed_at.items() if at > self.rounds.read_by_all}
         self._worker.keep_all()

@@ -76,7 +76,8 @@ class ClusterRounds:
         return self._owners.get(unit)
 
     def disown_dead(self, statuses: Statuses) -> None:
-        """What is shown as running on workers that are gone does not run."""
+        """What is shown as running on workers that are gone does not run. Call when the round has its generation: what
+        an older one says of a task is taken for the late farewell of a former owner."""
         statuses.disown(self._alive)
 
     def _cooperative(self, members: Mapping[str, MemberState], snapshot: ConfigSnapshot, was_leader: bool) -> Round:

@@ -15,7 +15,7 @@ from penstock.api.errors import ConfigError, PluginError
 from penstock.storage.kafka_log import KafkaLog, KafkaLogs
 from penstock.storage.kafka_log_topics import InternalTopic
 from penstock.storage.log import Log, LogRecord
-from penstock.storage.offset_store import Change, Offset, OffsetStore, Partition
+from penstock.storage.offset_store import Change, Offset, OffsetKeys, OffsetStore, Partition
 
 from .connector_config import ConnectorConfig
 from .services import Services
@@ -60,11 +60,13 @@ def connection(worker: Mapping[str, str], parsed: ConnectorConfig) -> tuple[tupl
 class ConnectorOffsets(OffsetStore):
     """All stores as one. Offsets in a connector's own topic count; the worker's topic has a copy and fills gaps.
 
-    :meth:`open` must have been called for a connector before its offsets are asked for. It blocks.
+    :meth:`open` must have been called for a connector before its offsets are asked for. It blocks. Without ``create``
+    a topic that is not there is an error.
     """
 
-    def __init__(self, shared: OffsetStore, config: WorkerConfig) -> None:
+    def __init__(self, shared: OffsetStore, config: WorkerConfig, create: bool = True) -> None:
         super().__init__(shared.log)
+        self._create = create
         self._shared = shared
         self._config = config
         self._opening = threading.Lock()
@@ -126,6 +128,9 @@ class ConnectorOffsets(OffsetStore):
     def records(self, connector: str, changes: Iterable[Change]) -> list[LogRecord]:
         return self._own.get(connector, self._shared).records(connector, changes)
 
+    def keys(self, connector: str) -> OffsetKeys:
+        return self._own.get(connector, self._shared).keys(connector)
+
     def put(self, connector: str, changes: Iterable[Change]) -> Future[None]:
         own = self._own.get(connector)
         changes = list(changes)
@@ -150,6 +155,7 @@ class ConnectorOffsets(OffsetStore):
             partitions=values["offset.storage.partitions"],
             replication=values["offset.storage.replication.factor"],
             settings=_topic_settings(self._config),
+            create=self._create,
         )
         store = OffsetStore(logs.log(topic))
         try:

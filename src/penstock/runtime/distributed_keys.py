@@ -94,7 +94,12 @@ DISTRIBUTED_KEYS = ConfigDef(
         at_least(1),
     ),
     worker_key(
-        _GROUP, "heartbeat.interval.ms", Type.INT, 3_000, "How often a worker shows that it is there.", at_least(1)
+        _GROUP,
+        "heartbeat.interval.ms",
+        Type.INT,
+        1_000,
+        "How often a worker shows that it is there, and learns that others came or went. Kafka Connect: 3000.",
+        at_least(1),
     ),
     worker_key(
         _GROUP,

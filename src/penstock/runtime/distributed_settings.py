@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from penstock.api.errors import ConfigError
 from penstock.storage.kafka_log_topics import InternalTopic
 from penstock.topics.kafka.java_keys import translate
+from penstock.topics.kafka.python_client import python_settings
 
 from .distributed_keys import DISTRIBUTED_KEYS
 from .membership import GroupSettings
@@ -37,6 +36,11 @@ def load_distributed(path: Path) -> WorkerConfig:
             f"{path}: inter.worker.signature.algorithm={signing.signature_algorithm} is not among "
             f"inter.worker.verification.algorithms={','.join(signing.verification_algorithms)}: workers would refuse "
             "each other's requests"
+        )
+    if config.values["rest.auth.users.file"] and config.values["connect.protocol"].lower() != "sessioned":
+        raise WorkerConfigError(
+            f"{path}: rest.auth.users.file needs connect.protocol=sessioned: with others, workers do not sign what "
+            "they ask each other"
         )
     if config.values["heartbeat.interval.ms"] >= config.values["session.timeout.ms"]:
         raise WorkerConfigError(
@@ -84,37 +88,18 @@ def client_settings(config: WorkerConfig) -> dict[str, str]:
 
 
 def group_settings(config: WorkerConfig) -> GroupSettings:
-    """The worker's place in the group."""
+    """The worker's place in the group. Raises ``WorkerConfigError``."""
     values = config.values
-    servers = [entry.strip() for entry in config.properties["bootstrap.servers"].split(",")]
+    try:
+        client = python_settings(client_settings(config))
+    except ConfigError as error:
+        raise WorkerConfigError(str(error)) from error
     return GroupSettings(
         group=values["group.id"],
         url=f"{config.advertised.protocol}://{config.worker_id}/",
-        bootstrap=servers,
         session_ms=values["session.timeout.ms"],
         heartbeat_ms=values["heartbeat.interval.ms"],
         rebalance_ms=values["rebalance.timeout.ms"],
         protocol=values["connect.protocol"].lower(),
-        client=_python_client(client_settings(config)),
+        client=client,
     )
-
-
-def _python_client(settings: Mapping[str, str]) -> dict[str, Any]:
-    """kafka-python's words for the security settings of librdkafka."""
-    names = {
-        "security.protocol": "security_protocol",
-        "sasl.mechanisms": "sasl_mechanism",
-        "sasl.username": "sasl_plain_username",
-        "sasl.password": "sasl_plain_password",
-        "sasl.kerberos.service.name": "sasl_kerberos_service_name",
-        "ssl.ca.location": "ssl_cafile",
-        "ssl.certificate.location": "ssl_certfile",
-        "ssl.key.location": "ssl_keyfile",
-        "ssl.key.password": "ssl_password",
-    }
-    found: dict[str, Any] = {names[key]: value for key, value in settings.items() if key in names}
-    if "security_protocol" in found:
-        found["security_protocol"] = found["security_protocol"].upper()
-    if settings.get("ssl.endpoint.identification.algorithm") == "none":
-        found["ssl_check_hostname"] = False
-    return found

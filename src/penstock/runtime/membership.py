@@ -28,13 +28,12 @@ LEAVE_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """Who we are and how the group works. ``client`` are connection settings in kafka-python's words."""
+    """Who we are and how the group works. ``client`` says where the brokers are, in kafka-python's words."""
 
     group: str
     url: str
-    bootstrap: Sequence[str]
     session_ms: int = 10_000
-    heartbeat_ms: int = 3_000
+    heartbeat_ms: int = 1_000
     rebalance_ms: int = 60_000
     protocol: str = "sessioned"
     client: Mapping[str, Any] = field(default_factory=dict)
@@ -154,7 +153,6 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
     def __init__(self, settings: GroupSettings, participant: Participant, lease: Lease) -> None:
         connection = {
             **settings.client,
-            "bootstrap_servers": list(settings.bootstrap),
             "client_id": f"{settings.group}-member",
             "request_timeout_ms": min(settings.session_ms, 30_000),
             "reconnect_backoff_max_ms": 1_000,

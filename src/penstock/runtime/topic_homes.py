@@ -13,7 +13,7 @@ from penstock.topics.embedded import EmbeddedTopics
 from penstock.topics.interface import TopicHome
 
 from .connector_config import ConnectorConfig
-from .exactly_once import ExactlyOnce
+from .exactly_once import Boundary, ExactlyOnce
 from .worker_config import WorkerConfig, WorkerConfigError
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ BOOTSTRAP = "bootstrap.servers"
 EXACTLY_ONCE = "exactly.once.source.support"
 OFFSETS_TOPIC = "offset.storage.topic"
 OWN_OFFSETS_TOPIC = "offsets.storage.topic"
+
+LONGEST_PART_OF_TIMEOUT = 2 / 3
+"""A transaction that collects batches is committed before Kafka loses its patience (``transaction.timeout.ms``)."""
 
 
 def in_kafka(worker: Mapping[str, str]) -> bool:
@@ -88,11 +91,18 @@ def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: Of
             "cluster that has the worker's offsets topic. Leave the override out, or run the connector on workers of a "
             "cluster (penstock distributed), which keep its offsets beside its records",
         )
-    interval: float | None = None
-    if parsed.settings.get("transaction.boundary", "poll").strip().lower() == "interval":
-        default = worker.get("offset.flush.interval.ms", "60000")
-        interval = float(parsed.settings.get("transaction.boundary.interval.ms") or default) / 1000
-    return ExactlyOnce(worker["group.id"], log.topic.name, log.read_to_end, interval)
+    boundary = transaction_boundary(parsed)
+    default = worker.get("offset.flush.interval.ms", "60000")
+    interval = float(parsed.settings.get("transaction.boundary.interval.ms") or default) / 1000
+    settings = dict(connector_clients(worker, parsed).transactional)
+    timeout = float(settings.get("transaction.timeout.ms", "60000")) / 1000
+    interval = min(interval, timeout * LONGEST_PART_OF_TIMEOUT)
+    return ExactlyOnce(worker["group.id"], log.topic.name, log.read_to_end, boundary, interval, timeout)
+
+
+def transaction_boundary(parsed: ConnectorConfig) -> Boundary:
+    """What ends the transactions of a source."""
+    return Boundary(parsed.settings.get("transaction.boundary", "poll").strip().lower())
 
 
 def open_home(config: WorkerConfig, database: Database, offsets: OffsetStore) -> TopicHome:

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from .errors import PassingStorageError, StorageError
+from .kafka_complaints import Complaints
 from .kafka_log_leader import LeaderWriter
 from .kafka_log_topics import InternalTopic, ensure_topic
 from .log import Listener, Log, LogRecord
@@ -47,7 +48,9 @@ class KafkaLogs:
     """
 
     def __init__(self, settings: Mapping[str, Any], name: str) -> None:
-        common = {"log_level": 2, "metadata.max.age.ms": FRESH_MS, **settings, "client.id": name}
+        self.complaints = Complaints(f"client {name}")
+        fixed = {"client.id": name, "error_cb": self.complaints}
+        common = {"log_level": 2, "metadata.max.age.ms": FRESH_MS, **settings, **fixed}
         reading = {
             "group.id": name,
             "enable.auto.commit": False,
@@ -206,7 +209,7 @@ class KafkaLog(Log):
 
     def start(self, listener: Listener) -> int:
         """Make or check the topic and replay it. Raises a :class:`StorageError` that says what is wrong with it."""
-        self._partitions = ensure_topic(self._logs.admin, self.topic)
+        self._partitions = ensure_topic(self._logs.admin, self.topic, self._logs.complaints)
         self._listener = listener
         self._logs.follow(self, self._partitions)
         until = time.monotonic() + START_SECONDS

@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 
 from .errors import StorageError
+from .kafka_complaints import Complaints
 
 logger = logging.getLogger(__name__)
 
@@ -41,8 +42,8 @@ class WrongTopic(StorageError):
     """An internal topic cannot be used or made; the text is for the user."""
 
 
-def ensure_topic(admin: AdminClient, topic: InternalTopic) -> int:
-    """The number of its partitions. Raises :class:`WrongTopic`."""
+def ensure_topic(admin: AdminClient, topic: InternalTopic, complaints: Complaints | None = None) -> int:
+    """The number of its partitions. Raises :class:`WrongTopic`, which tells what the client complained about."""
     try:
         found = _partitions(admin, topic)
         if found is None:
@@ -56,7 +57,11 @@ def ensure_topic(admin: AdminClient, topic: InternalTopic) -> int:
             found = _wait_for(admin, topic)
         _check_policy(admin, topic)
     except KafkaException as error:
-        raise WrongTopic(f"Topic '{topic.name}' ({topic.key}) could not be looked at: {_text(error)}") from error
+        admin.poll(0)
+        reason = f" ({complaints.last})" if complaints is not None and complaints.last else ""
+        raise WrongTopic(
+            f"Topic '{topic.name}' ({topic.key}) could not be looked at: {_text(error)}{reason}"
+        ) from error
     if topic.single and found != 1:
         raise WrongTopic(
             f"Topic '{topic.name}' supplied via the '{topic.key}' property is required to have a single partition in "

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+FENCED = "There is a newer producer with the same transactionalId which fences the current one."
+"""Kafka's text for a transactional id that somebody else has taken over."""
+
 
 class TopicError(Exception):
     """A topic could not be made, written or read. The text is for the user."""

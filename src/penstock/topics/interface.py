@@ -153,6 +153,9 @@ class SinkCommit:
 class TopicHome(ABC):
     """Driver side: topics, commits, consumer positions. Every method may be called from any thread."""
 
+    commits_records = True
+    """Whether records come into their topics with the commit that has their offsets, not before."""
+
     @abstractmethod
     def commit_source(self, commit: SourceCommit) -> Future[None]:
         """Append staged records to their topics and write the source offsets in one transaction.

@@ -185,6 +185,27 @@ def test_a_truncated_range_goes_on_where_the_policy_says_and_is_logged(
     assert f"cut: offset 1 of {topic}-0 is out of range: the partition holds 3 to 5" in caplog.text
 
 
+@pytest.mark.parametrize(("policy", "chosen"), [("earliest", [0]), ("latest", [])])
+def test_positions_in_a_topic_that_was_made_anew_mean_nothing_and_that_is_logged(
+    world: KafkaWorld, policy: str, chosen: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = world.make(f"{world.name}-anew-{policy}")
+    world.produce(topic, [b"old"] * 5)
+    home = world.connector("anew", auto_offset_reset=policy, metadata_max_age_ms="200")
+    at = TopicPartition(topic, 0)
+    wait_until(lambda: home.ranges({at: 4}, 9, 1 << 20), "the fifth record is there")
+    world.admin.delete_topics([topic])[topic].result(30)
+    wait_until(lambda: topic not in world.admin.list_topics(timeout=10).topics, "it is gone")
+    world.make(topic)
+    world.produce(topic, [b"new"] * 7)
+    with caplog.at_level(logging.WARNING):
+        wait_until(lambda: (home.ranges({at: 5}, 9, 1 << 20), "made anew" in caplog.text)[1], "it is noticed")
+    assert f"anew: offset 5 of {topic}-0 is of a topic that was deleted and made anew" in caplog.text
+    assert [rows.start for rows in home.ranges({at: 5}, 9, 1 << 20)] == chosen
+    home.commit_sink(SinkCommit("connect-anew", {at: 5})).result(30)
+    assert [rows.start for rows in home.ranges({at: 5}, 9, 1 << 20)] == [5], "a position of the new topic counts"
+
+
 def test_without_a_policy_a_lost_position_is_an_error(world: KafkaWorld) -> None:
     topic = world.make(f"{world.name}-none")
     world.produce(topic, [b"%d" % n for n in range(5)])

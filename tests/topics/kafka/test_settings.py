@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
+from cryptography.x509 import load_pem_x509_certificate
 
 from penstock.api.errors import ConfigError
 from penstock.topics.kafka.clients import compose
 from penstock.topics.kafka.java_keys import translate
+from tests.support.certificates import make_certificate
 
 WORKER = {"bootstrap.servers": "a:1,b:2"}
 LOGIN = 'org.apache.kafka.common.security.{0} required username="al\\"ice" password="s;=x";'
@@ -61,21 +64,70 @@ def test_a_login_without_a_password_is_refused_without_showing_it() -> None:
 
 
 def test_stores_are_read_by_what_they_are(tmp_path: Path) -> None:
-    pem, p12, jks = tmp_path / "a.pem", tmp_path / "a.p12", tmp_path / "a.jks"
+    pem, jks = tmp_path / "a.pem", tmp_path / "a.jks"
     pem.write_text("-----BEGIN CERTIFICATE-----")
-    p12.write_bytes(b"\x30\x82\x01\x02")
     jks.write_bytes(b"\xfe\xed\xfe\xed\x00")
     assert translate("admin", {"ssl.truststore.location": str(pem)}) == {"ssl.ca.location": str(pem)}
-    assert translate("admin", {"ssl.keystore.location": str(p12), "ssl.keystore.password": "x"}) == {
-        "ssl.keystore.location": str(p12),
-        "ssl.keystore.password": "x",
-    }
     with pytest.raises(ConfigError, match=r"ssl.keystore.location: .*keytool -importkeystore"):
         translate("admin", {"ssl.keystore.location": str(jks)})
     with pytest.raises(ConfigError, match=r"ssl.truststore.location: .*keytool -list -rfc"):
-        translate("admin", {"ssl.truststore.location": str(p12)})
+        translate("admin", {"ssl.truststore.location": str(jks)})
     with pytest.raises(ConfigError, match="cannot be read"):
         translate("admin", {"ssl.truststore.location": str(tmp_path / "none")})
+
+
+@pytest.fixture
+def p12(tmp_path: Path) -> Path:
+    """A store with a key and its certificate, as keytool makes it."""
+    both, alone = make_certificate(tmp_path)
+    key, certificate = load_pem_private_key(both.read_bytes(), None), load_pem_x509_certificate(alone.read_bytes())
+    secrecy = BestAvailableEncryption(b"changeit")
+    file = tmp_path / "store.jks"
+    file.write_bytes(pkcs12.serialize_key_and_certificates(b"own", key, certificate, None, secrecy))  # type: ignore[arg-type]
+    return file
+
+
+def test_a_pkcs12_store_becomes_text_that_every_client_reads(p12: Path, tmp_path: Path) -> None:
+    certificate = (tmp_path / "ca.pem").read_text()
+    given = {"ssl.keystore.location": str(p12), "ssl.keystore.password": "changeit"}
+    found = translate("admin", given)
+    assert found["ssl.certificate.pem"] == certificate
+    assert load_pem_private_key(found["ssl.key.pem"].encode(), None)
+    trusted = {"ssl.truststore.location": str(p12), "ssl.truststore.password": "changeit"}
+    assert translate("admin", trusted) == {"ssl.ca.pem": certificate}
+
+
+def test_a_store_that_does_not_open_is_told_by_its_key_without_the_password(p12: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ssl\.keystore\.location: .*ssl\.keystore\.password") as refused:
+        translate("admin", {"ssl.keystore.location": str(p12), "ssl.keystore.password": "sesame"})
+    assert "sesame" not in str(refused.value)
+
+
+OIDC = {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": "https://id.example.org/token"}
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        {"sasl.jaas.config": 'OAuthBearerLoginModule required clientId="a" clientSecret="b" scope="c";'},
+        {
+            "sasl.oauthbearer.client.credentials.client.id": "a",
+            "sasl.oauthbearer.client.credentials.client.secret": "b",
+            "sasl.oauthbearer.scope": "c",
+        },
+    ],
+    ids=["in the login", "keys of their own"],
+)
+def test_a_client_of_an_openid_provider_is_told_in_either_way(login: dict[str, str]) -> None:
+    handler = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler"
+    assert translate("consumer", {**OIDC, **login, "sasl.login.callback.handler.class": handler}) == {
+        "sasl.mechanisms": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "https://id.example.org/token",
+        "sasl.oauthbearer.client.id": "a",
+        "sasl.oauthbearer.client.secret": "b",
+        "sasl.oauthbearer.scope": "c",
+    }
 
 
 def test_java_classes_are_refused_by_name() -> None:
@@ -108,6 +160,27 @@ def test_the_workers_security_holds_for_its_own_cluster_only() -> None:
     elsewhere = compose(worker, {"consumer": {"bootstrap.servers": "c:3"}})
     assert "security.protocol" not in dict(elsewhere.consumer)
     assert dict(elsewhere.producer)["security.protocol"] == "ssl"
+
+
+def test_a_login_of_its_own_is_all_that_a_connector_has_to_say(tmp_path: Path) -> None:
+    pem = tmp_path / "ca.pem"
+    pem.write_text("-----BEGIN CERTIFICATE-----")
+    worker = {
+        **WORKER,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": 'PlainLoginModule required username="worker" password="w";',
+        "ssl.truststore.location": str(pem),
+        "ssl.truststore.type": "PEM",
+    }
+    own = {"sasl.jaas.config": 'PlainLoginModule required username="own" password="o";'}
+    producer = dict(compose(worker, {"producer": own}).producer)
+    assert (producer["security.protocol"], producer["sasl.mechanisms"]) == ("sasl_ssl", "PLAIN")
+    assert (producer["sasl.username"], producer["sasl.password"]) == ("own", "o")
+    assert producer["ssl.ca.location"] == str(pem)
+    trusting = dict(compose(worker, {"producer": {"ssl.truststore.certificates": "PEM"}}).producer)
+    assert trusting["ssl.ca.pem"] == "PEM"
+    assert "ssl.ca.location" not in trusting
 
 
 def test_connectors_with_equal_settings_share_clients_whatever_their_groups() -> None:

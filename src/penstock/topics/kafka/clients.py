@@ -36,6 +36,8 @@ _ADMIN_TUNING = {"metadata.max.age.ms": "5000"}
 _QUIET = {"log_level": "2"}
 """librdkafka writes to standard error; what matters reaches us as errors, and our own log."""
 _SECURITY = ("security.protocol", "sasl.", "ssl.")
+_STORES = ("ssl.truststore.", "ssl.keystore.")
+"""A store is described by several keys; whoever names another one brings all of them."""
 READERS_GROUP = "connect-penstock-readers"
 """The group.id that readers carry because they must have one. They never join a group."""
 
@@ -89,15 +91,17 @@ def compose(
 
 
 def _given(client: str, worker: Mapping[str, str], overrides: Overrides, defaults: Mapping[str, str]) -> dict[str, str]:
-    """Settings in Java's words. What the worker says of security holds for all its clients on its own cluster."""
+    """Settings in Java's words. What the worker says of security holds for all its clients on its own cluster, as far
+    as they say nothing else: a login of one's own needs no more than ``sasl.jaas.config``."""
     prefix = f"{client}."
     own = {key[len(prefix) :]: value for key, value in worker.items() if key.startswith(prefix)}
     given = {**own, **overrides.get(client, {})}
     found = {"bootstrap.servers": worker["bootstrap.servers"], **defaults}
     elsewhere = given.get("bootstrap.servers", worker["bootstrap.servers"]) != worker["bootstrap.servers"]
-    secured = any(key.startswith(_SECURITY) for key in given)
-    if not elsewhere and not secured:
-        found.update({key: value for key, value in worker.items() if key.startswith(_SECURITY)})
+    if not elsewhere:
+        replaced = tuple(store for store in _STORES if any(key.startswith(store) for key in given))
+        inherited = [key for key in worker if key.startswith(_SECURITY) and not key.startswith(replaced)]
+        found.update({key: worker[key] for key in inherited})
     found.update(given)
     return found
 

@@ -9,21 +9,22 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaException
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection
 from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from penstock.storage.errors import PassingStorageError
+from penstock.storage.kafka_complaints import Complaints
 
 from ..interface import TopicPartition
 from .clients import Clients
-from .complaints import Complaints
 from .errors import text_of
 
 logger = logging.getLogger(__name__)
@@ -71,6 +72,8 @@ class Cluster:
         self._known = False
         self._brokers: list[int] = []
         self._bounds: dict[TopicPartition, Bounds] = {}
+        self._ids: dict[str, str] = {}
+        self._lives: Counter[str] = Counter()
         self._watched: dict[str, float] = {}
         self._asking: set[str] = set()
         self._next = {"ends": 0.0, "starts": 0.0, "topics": 0.0}
@@ -114,9 +117,14 @@ class Cluster:
             count = self._topics.get(topic, 0)
             return [self._bounds.get(TopicPartition(topic, number), Bounds()).end for number in range(count)]
 
+    def life(self, topic: str) -> int:
+        """How often a watched topic was made anew since it is known: offsets of one life mean nothing in another."""
+        with self._lock:
+            return self._lives[topic]
+
     def _watch(self, topic: str) -> None:
         if topic not in self._watched:
-            self._next["ends"] = self._next["starts"] = 0.0
+            self._next = dict.fromkeys(self._next, 0.0)
         self._watched[topic] = time.monotonic()
 
     def wanted(self, topics: Iterable[str]) -> None:
@@ -139,7 +147,9 @@ class Cluster:
             for name, topic in found.items()
             if topic.error is None and name not in _OWN_TOPICS
         }
+        ids = self._identified(counts)
         with self._lock:
+            self._reborn(ids)
             grown = {name for name, count in counts.items() if count > self._topics.get(name, 0)}
             gone = self._topics.keys() - counts.keys()
             self._topics, first, self._known = counts, not self._known, True
@@ -150,6 +160,31 @@ class Cluster:
                 self._next["ends"] = self._next["starts"] = 0.0
         if grown or first:
             self._news(grown)
+
+    def _identified(self, existing: Collection[str]) -> dict[str, str]:
+        """The ids of watched topics. Brokers before 2.8 have none; one that does not answer now will the next time."""
+        with self._lock:
+            watched = [topic for topic in self._watched if topic in existing]
+        if not watched:
+            return {}
+        asked = self.admin.describe_topics(TopicCollection(watched), request_timeout=ANSWER_SECONDS)
+        found = {}
+        for topic, answer in asked.items():
+            try:
+                found[topic] = str(answer.result(ANSWER_SECONDS).topic_id)
+            except (KafkaException, TimeoutError) as error:
+                logger.debug("The id of %s could not be had: %s", topic, error)
+        return found
+
+    def _reborn(self, ids: Mapping[str, str]) -> None:
+        """What is known of topics that somebody has deleted and made anew is not true any more."""
+        for topic, id_ in ids.items():
+            if self._ids.setdefault(topic, id_) != id_:
+                self._ids[topic] = id_
+                self._lives[topic] += 1
+                for at in [at for at in self._bounds if at.topic == topic]:
+                    del self._bounds[at]
+                self._next["ends"] = self._next["starts"] = 0.0
 
     def a_broker(self) -> int:
         """The number of some broker."""

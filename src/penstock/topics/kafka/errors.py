@@ -6,6 +6,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from penstock.api.errors import PluginError, RetriableError
 
+from ..errors import FENCED
 from ..interface import TopicPartition
 
 
@@ -19,10 +20,6 @@ class ReadFailed(PluginError):
     """Kafka does not let us read, and will not the next time either."""
 
     exception = "org.apache.kafka.common.KafkaException"
-
-
-FENCED = "There is a newer producer with the same transactionalId which fences the current one."
-"""Kafka's text."""
 
 
 class ProducerFenced(PluginError):

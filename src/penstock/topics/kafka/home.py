@@ -44,6 +44,8 @@ class KafkaHome(TopicHome):
     connectors answer from memory.
     """
 
+    commits_records = False
+
     def __init__(
         self, clients: Clients, offsets: OffsetStore, shared: Shared | None = None, waits: bool = True
     ) -> None:
@@ -87,6 +89,7 @@ class KafkaHome(TopicHome):
         """Nothing to free: they are in the topic, and those who read it see them twice."""
 
     def _commit_group(self, commit: SinkCommit) -> Future[None]:
+        self._positions.committed(commit.positions)
         return self._groups.commit(commit.group, commit.positions, commit.task, commit.state)
 
     def _mark(self, commit: SinkCommit) -> Future[None]:

@@ -18,14 +18,16 @@ _OWN_KEYS = (
     "sasl.kerberos.keytab",
     "sasl.kerberos.principal",
 )
+_TOKEN_ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
+_CLIENT = "sasl.oauthbearer.client.credentials.client"
 
 
 def credentials(settings: Mapping[str, str]) -> dict[str, str]:
     """The ``sasl.*`` keys of librdkafka for those of a Java client. Raises ``ConfigError``."""
     own = {key: settings[key] for key in _OWN_KEYS if key in settings}
     mechanism = settings.get("sasl.mechanism", settings.get("sasl.mechanisms", "GSSAPI")).upper()
-    jaas = settings.get("sasl.jaas.config")
-    if not jaas:
+    jaas = settings.get("sasl.jaas.config", "")
+    if not jaas and not (mechanism == "OAUTHBEARER" and settings.get(_TOKEN_ENDPOINT)):
         return own
     options = _options(jaas)
     if mechanism in _PASSWORD_MECHANISMS:
@@ -52,21 +54,22 @@ def _options(jaas: str) -> dict[str, str]:
 
 
 def _oidc(settings: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
-    endpoint = settings.get("sasl.oauthbearer.token.endpoint.url")
-    if not endpoint or "clientId" not in options:
+    """Client and secret have keys of their own since Kafka 4.1 (KIP-1139), and are options of the login before."""
+    endpoint = settings.get(_TOKEN_ENDPOINT)
+    client = settings.get(f"{_CLIENT}.id") or options.get("clientId")
+    if not endpoint or not client:
         raise _wrong(
-            "OAUTHBEARER needs clientId and clientSecret in it and the key sasl.oauthbearer.token.endpoint.url; other "
-            "ways to get a token are not supported"
+            f"OAUTHBEARER needs clientId and clientSecret in it (or {_CLIENT}.id and .secret) and the key "
+            f"{_TOKEN_ENDPOINT}; other ways to get a token are not supported"
         )
     found = {
         "sasl.oauthbearer.method": "oidc",
-        "sasl.oauthbearer.token.endpoint.url": endpoint,
-        "sasl.oauthbearer.client.id": options["clientId"],
-        "sasl.oauthbearer.client.secret": options.get("clientSecret", ""),
+        _TOKEN_ENDPOINT: endpoint,
+        "sasl.oauthbearer.client.id": client,
+        "sasl.oauthbearer.client.secret": settings.get(f"{_CLIENT}.secret") or options.get("clientSecret", ""),
     }
-    if options.get("scope"):
-        found["sasl.oauthbearer.scope"] = options["scope"]
-    return found
+    scope = settings.get("sasl.oauthbearer.scope") or options.get("scope")
+    return {**found, "sasl.oauthbearer.scope": scope} if scope else found
 
 
 def _kerberos(options: Mapping[str, str]) -> dict[str, str]:

@@ -52,6 +52,11 @@ _JAVA_CLASSES_NAMES = """
     sasl.login.callback.handler.class sasl.login.class ssl.engine.factory.class ssl.provider
 """
 _JAVA_CLASSES = frozenset(_JAVA_CLASSES_NAMES.split())
+_KNOWN_CLASSES = frozenset(
+    f"org.apache.kafka.common.security.oauthbearer.{package}OAuthBearerLoginCallbackHandler"
+    for package in ("", "secured.")
+)
+"""What Java needs to be told to get tokens by ``sasl.oauthbearer.token.endpoint.url``, which is all that it does."""
 
 
 def translate(client: str, settings: Mapping[str, str]) -> dict[str, str]:
@@ -63,7 +68,7 @@ def translate(client: str, settings: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in given.items():
         if key in _JAVA_CLASSES:
-            if value:
+            if value and value not in _KNOWN_CLASSES:
                 raise ConfigError.invalid(
                     key, value, f"Java classes cannot be loaded into the {client}. Leave the key out"
                 )

@@ -13,10 +13,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
 
 from penstock.api.errors import PluginError, RetriableError
+from penstock.storage.kafka_complaints import Complaints
 
 from ..interface import RAW_SCHEMA, Range, TopicPartition
 from .clients import Settings
-from .complaints import Complaints
 from .errors import read_failure
 
 AT_ONCE = 10_000

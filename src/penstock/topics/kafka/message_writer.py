@@ -9,9 +9,9 @@ import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from penstock.api.errors import PluginError
+from penstock.storage.kafka_complaints import Complaints
 
 from ..interface import TopicPartition
-from .complaints import Complaints
 from .errors import write_failure
 
 _ROWS_AT_ONCE = 10_000

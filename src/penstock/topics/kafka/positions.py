@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..errors import TopicError
@@ -39,6 +39,8 @@ class Positions:
         self._cluster = cluster
         self._groups = groups
         self._resolved: dict[TopicPartition, int] = {}
+        self._lives: dict[TopicPartition, int] = {}
+        self._former: dict[TopicPartition, int] = {}
         self._beyond: dict[TopicPartition, float] = {}
 
     def spans(self, start: Mapping[TopicPartition, int | None]) -> list[Span]:
@@ -48,15 +50,33 @@ class Positions:
             bounds = self._cluster.bounds(at)
             if bounds.start is None or bounds.end is None:
                 continue
+            self._follow_life(at, position)
             begin = self._resolve(at, position, bounds.start, bounds.end)
             if begin < bounds.end:
                 found.append(Span(at, begin, bounds.end))
         return found
 
+    def committed(self, places: Iterable[TopicPartition]) -> None:
+        """From now on the positions of these partitions are those of the topics that there are now."""
+        for at in places:
+            self._former.pop(at, None)
+
+    def _follow_life(self, at: TopicPartition, position: int | None) -> None:
+        """A topic that was made anew knows nothing of positions in the former one."""
+        life = self._cluster.life(at.topic)
+        if self._lives.setdefault(at, life) == life:
+            return
+        self._lives[at] = life
+        self._resolved.pop(at, None)
+        if position is not None:
+            self._former[at] = position
+
     def _resolve(self, at: TopicPartition, position: int | None, start: int, end: int) -> int:
         if position is None:
             position = self._resolved.get(at)
             return self._first(at, start, end) if position is None else max(position, start)
+        if self._former.get(at) == position:
+            return self._restarted(at, position, start, end)
         if start <= position <= end:
             return position
         if position > end and not self._is_certain(at):
@@ -79,22 +99,31 @@ class Positions:
             self._groups.commit(self._clients.group, {at: chosen})
         return chosen
 
-    def _reset(self, at: TopicPartition, position: int, start: int, end: int) -> int:
+    def _restarted(self, at: TopicPartition, position: int, start: int, end: int) -> int:
+        """Where to go on in a topic that was made anew: the same until something of it was committed."""
+        if at not in self._resolved:
+            self._resolved[at] = self._reset(at, position, start, end, "is of a topic that was deleted and made anew")
+        return max(self._resolved[at], start)
+
+    def _reset(
+        self, at: TopicPartition, position: int, start: int, end: int, reason: str = "is out of range"
+    ) -> int:
         reset = self._clients.reset
         where = f"{at.topic}-{at.partition}"
         if reset == "none":
             raise OffsetOutOfRange(
-                f"Offset {position} of {where} is out of range: the partition holds {start} to {end}, and "
+                f"Offset {position} of {where} {reason}: the partition holds {start} to {end}, and "
                 "auto.offset.reset=none gives no other place to go on. Alter the offsets of the connector, or set "
                 "consumer.override.auto.offset.reset to earliest or latest."
             )
         chosen = end if reset == "latest" else start
         logger.warning(
-            "%s: offset %d of %s is out of range: the partition holds %d to %d. "
+            "%s: offset %d of %s %s: the partition holds %d to %d. "
             "Going on at %d (auto.offset.reset=%s)%s",
             self._clients.connector or "the worker",
             position,
             where,
+            reason,
             start,
             end,
             chosen,

@@ -1,4 +1,4 @@
-"""The ``ssl.*`` keys of Java clients in librdkafka's words: PEM and PKCS12, as far as it goes."""
+"""The ``ssl.*`` keys of Java clients in librdkafka's words. PKCS12 stores become PEM, Java's own format is refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.api.errors import ConfigError
+
+from .stores import key_and_certificates, trusted_certificates
 
 _OWN_KEYS_NAMES = """
     ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem ssl.key.location ssl.key.pem
@@ -17,7 +19,7 @@ _JAVA_STORE = b"\xfe\xed\xfe\xed"
 
 
 def tls_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Raises ``ConfigError`` for a store of a kind that librdkafka cannot read."""
+    """Raises ``ConfigError`` for a store that cannot be read."""
     found = {key: value for key, value in settings.items() if key in _OWN_KEYS}
     for key, name in (
         ("ssl.truststore.certificates", "ssl.ca.pem"),
@@ -31,20 +33,24 @@ def tls_settings(settings: Mapping[str, str]) -> dict[str, str]:
     if "ssl.endpoint.identification.algorithm" in settings:
         found["ssl.endpoint.identification.algorithm"] = settings["ssl.endpoint.identification.algorithm"] or "none"
     if settings.get("ssl.truststore.location"):
-        found["ssl.ca.location"] = _truststore(settings)
+        found.update(_truststore(settings))
     if settings.get("ssl.keystore.location"):
         found.update(_keystore(settings))
     return found
 
 
-def _truststore(settings: Mapping[str, str]) -> str:
+def _truststore(settings: Mapping[str, str]) -> dict[str, str]:
     path = settings["ssl.truststore.location"]
-    if _kind(settings, "ssl.truststore") == "PEM":
-        return path
+    kind = _kind(settings, "ssl.truststore")
+    if kind == "PEM":
+        return {"ssl.ca.location": path}
+    if kind == "PKCS12":
+        password = settings.get("ssl.truststore.password", "")
+        return {"ssl.ca.pem": trusted_certificates("ssl.truststore.location", path, password)}
     raise ConfigError.invalid(
         "ssl.truststore.location",
         path,
-        "Only PEM files can be read as truststores. Export the certificates with "
+        "Java's own JKS format cannot be read. Export the certificates with "
         f"'keytool -list -rfc -keystore {path} > ca.pem', name that file here and set ssl.truststore.type=PEM",
     )
 
@@ -55,7 +61,9 @@ def _keystore(settings: Mapping[str, str]) -> dict[str, str]:
     if kind == "PEM":
         return {"ssl.certificate.location": path, "ssl.key.location": path}
     if kind == "PKCS12":
-        return {"ssl.keystore.location": path, "ssl.keystore.password": settings.get("ssl.keystore.password", "")}
+        password = settings.get("ssl.keystore.password", "")
+        key, chain = key_and_certificates("ssl.keystore.location", path, password)
+        return {"ssl.certificate.pem": chain, "ssl.key.pem": key}
     raise ConfigError.invalid(
         "ssl.keystore.location",
         path,

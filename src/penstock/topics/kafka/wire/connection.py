@@ -108,7 +108,7 @@ def _opened(host: str, port: int, options: Options) -> socket.socket:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if options.tls is not None:
-            plain = tls_context(options.tls).wrap_socket(plain, server_hostname=host)
+            plain = tls_context(dict(options.tls)).wrap_socket(plain, server_hostname=host)
         plain.settimeout(options.answer_seconds)
         return plain
     except BaseException:

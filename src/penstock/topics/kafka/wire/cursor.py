@@ -11,10 +11,10 @@ import pyarrow as pa
 from confluent_kafka import KafkaError
 
 from penstock.api.errors import RetriableError
+from penstock.storage.kafka_complaints import Complaints
 
 from ...interface import Range, TopicPartition
 from ..clients import Settings
-from ..complaints import Complaints
 from .brokers import LOST, Brokers, Patience
 from .decoding import Batch, Rows, batches, decode, visible
 from .errors import Answered

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
+from tempfile import NamedTemporaryFile
 
 from ..clients import Settings
 from .compression import CODES
@@ -16,7 +17,8 @@ logger = logging.getLogger(__name__)
 
 _CONNECTION_NAMES = """
     bootstrap.servers client.id security.protocol sasl.mechanisms sasl.username sasl.password ssl.ca.location ssl.ca.pem
-    ssl.certificate.location ssl.key.location ssl.key.password ssl.endpoint.identification.algorithm
+    ssl.certificate.location ssl.certificate.pem ssl.key.location ssl.key.pem ssl.key.password
+    ssl.endpoint.identification.algorithm enable.ssl.certificate.verification
     request.timeout.ms socket.connection.setup.timeout.ms reconnect.backoff.ms reconnect.backoff.max.ms
     retry.backoff.ms retry.backoff.max.ms metadata.max.age.ms connections.max.idle.ms log_level
     allow.auto.create.topics
@@ -78,7 +80,7 @@ def options_for(settings: Settings, honoured: frozenset[str]) -> Options | None:
         return None
     protocol = found.get("security.protocol", "plaintext").lower()
     return Options(
-        servers=tuple(_address(entry) for entry in found["bootstrap.servers"].split(",") if entry.strip()),
+        servers=addresses(found["bootstrap.servers"]),
         client_id=found.get("client.id") or "penstock",
         tls=_tls(found) if "ssl" in protocol else None,
         mechanism=found["sasl.mechanisms"] if "sasl" in protocol else None,
@@ -106,10 +108,9 @@ def _reason_against(settings: Mapping[str, str], honoured: Collection[str]) -> s
     if "sasl" in protocol and settings.get("sasl.mechanisms") not in MECHANISMS:
         return f"sasl.mechanisms={settings.get('sasl.mechanisms')}"
     try:
-        for entry in settings["bootstrap.servers"].split(","):
-            _address(entry)
+        addresses(settings["bootstrap.servers"])
         if "ssl" in protocol:
-            tls_context(_tls(settings))
+            tls_context(settings)
     except (ValueError, OSError) as error:
         return str(error)
     return None
@@ -117,6 +118,11 @@ def _reason_against(settings: Mapping[str, str], honoured: Collection[str]) -> s
 
 def _tls(settings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple((key, value) for key, value in settings.items() if key.startswith("ssl."))
+
+
+def addresses(servers: str) -> tuple[tuple[str, int], ...]:
+    """The hosts and ports of ``bootstrap.servers``. Raises ``ValueError``."""
+    return tuple(_address(entry) for entry in servers.split(",") if entry.strip())
 
 
 def _address(entry: str) -> tuple[str, int]:
@@ -132,14 +138,20 @@ def _seconds(settings: Mapping[str, str], key: str, usual: float) -> float:
     return float(settings[key]) / 1000 if key in settings else usual
 
 
-def tls_context(tls: tuple[tuple[str, str], ...]) -> ssl.SSLContext:
-    """Raises ``OSError`` for files that cannot be read."""
-    settings = dict(tls)
+def tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
+    """What librdkafka's keys mean to Python. Raises ``OSError`` for files that cannot be read."""
     context = ssl.create_default_context(cafile=settings.get("ssl.ca.location"), cadata=settings.get("ssl.ca.pem"))
-    if settings.get("ssl.endpoint.identification.algorithm") == "none":
+    unverified = settings.get("enable.ssl.certificate.verification", "true").lower() == "false"
+    if unverified or settings.get("ssl.endpoint.identification.algorithm") == "none":
         context.check_hostname = False
+    if unverified:
+        context.verify_mode = ssl.CERT_NONE
+    password = settings.get("ssl.key.password")
     if "ssl.certificate.location" in settings:
-        context.load_cert_chain(
-            settings["ssl.certificate.location"], settings.get("ssl.key.location"), settings.get("ssl.key.password")
-        )
+        context.load_cert_chain(settings["ssl.certificate.location"], settings.get("ssl.key.location"), password)
+    elif "ssl.certificate.pem" in settings:
+        with NamedTemporaryFile("w", suffix=".pem") as both:
+            both.write(f"{settings.get('ssl.key.pem', '')}\n{settings['ssl.certificate.pem']}\n")
+            both.flush()
+            context.load_cert_chain(both.name, password=password)
     return context

@@ -17,9 +17,10 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import KafkaError
 
+from penstock.storage.kafka_complaints import Complaints
+
 from ...interface import TopicPartition
 from ..clients import Settings
-from ..complaints import Complaints
 from .brokers import LOST, Brokers, Patience
 from .compression import CODES
 from .encoding import Packed, TooLarge, pack

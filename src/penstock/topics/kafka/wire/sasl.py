@@ -60,8 +60,7 @@ def scram(options: Options, nonce: str | None = None) -> Talk:
         return hmac.new(key, text, algorithm).digest()
 
     own = nonce or secrets.token_urlsafe(24)
-    name = options.username.replace("=", "=3D").replace(",", "=2C")
-    first = f"n={name},r={own}"
+    first = f"n={escaped(options.username)},r={own}"
     challenge = (yield f"n,,{first}".encode()).decode()
     said = _parts(challenge)
     rounds = int(said["i"])
@@ -77,6 +76,11 @@ def scram(options: Options, nonce: str | None = None) -> Talk:
     expected = keyed(keyed(salted, b"Server Key"), signed)
     if not hmac.compare_digest(base64.b64decode(verdict["v"]), expected):
         raise ValueError("a wrong signature: it does not know the password")
+
+
+def escaped(name: str) -> str:
+    """A user's name as SCRAM wants it."""
+    return name.replace("=", "=3D").replace(",", "=2C")
 
 
 def _parts(text: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ AGAIN_SECONDS = 30.0
 
 
 class Complaints:
-    """The ``error_cb`` of one client."""
+    """The ``error_cb`` of one client. ``last`` is the newest reason: that all brokers are down is none."""
 
     def __init__(self, client: str) -> None:
         self._client = client
@@ -21,7 +21,8 @@ class Complaints:
         self.last: str | None = None
 
     def __call__(self, error: KafkaError) -> None:
-        self.last = error.str()
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self.last = error.str()
         now = time.monotonic()
         if now - self._told.get(error.name(), -AGAIN_SECONDS) >= AGAIN_SECONDS:
             self._told[error.name()] = now
