@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import penstock
+from tests.support.certificates import make_certificate
+from tests.support.ports import free_port
 from tests.support.worker import SOURCE
 
 
@@ -94,6 +96,25 @@ def test_a_taken_port_ends_with_2_and_says_so(tmp_path: Path) -> None:
     assert "penstock run --port 8084" in done.stderr
 
 
+@pytest.mark.parametrize("log", ["", "log.file=worker.log\n"])
+def test_what_is_odd_about_a_worker_file_is_told_once_and_below_the_title(tmp_path: Path, log: str) -> None:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "halfway.py").write_text("import no_such_package\n")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        (tmp_path / "w.properties").write_text(
+            f"listeners=http://127.0.0.1:{taken.getsockname()[1]}\nlistener=mistaken\nplugin.path=plugins\n"
+            "config.providers=env\n"
+            f"config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider\n{log}"
+        )
+        done = penstock_command("standalone", "w.properties", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Penstock ")
+    assert "Traceback" not in done.stdout + done.stderr
+    told = "w.properties, line 2: 'listener' is not a known worker key"
+    assert (done.stdout + done.stderr).count(told) == 1
+    assert not log or told in (tmp_path / "worker.log").read_text()
+
+
 def test_doctor_finds_a_taken_port_and_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -117,6 +138,23 @@ def test_doctor_names_plugins_that_cannot_be_loaded(tmp_path: Path) -> None:
     done = penstock_command("doctor", "--no-spark", str(tmp_path / "w.properties"))
     assert "halfway (ModuleNotFoundError: No module named 'no_such_package') could not be loaded" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("command", "code"), [("doctor --no-spark", 1), ("standalone", 2), ("distributed", 2)])
+def test_a_key_whose_password_is_wrong_is_told_before_anything_starts(tmp_path: Path, command: str, code: int) -> None:
+    both, _ = make_certificate(tmp_path, b"right")
+    internal = "".join(f"{kind}.storage.topic={kind}\n" for kind in ("config", "offset", "status"))
+    (tmp_path / "w.properties").write_text(
+        f"listeners=https://127.0.0.1:{free_port()}\nlisteners.https.ssl.keystore.location={both}\n"
+        f"listeners.https.ssl.key.password=wrong\ndata.dir={tmp_path}/data\n"
+        f"bootstrap.servers=127.0.0.1:{free_port()}\ngroup.id=g\n{internal}"
+    )
+    done = penstock_command(*command.split(), str(tmp_path / "w.properties"))
+    said = done.stdout + done.stderr
+    assert done.returncode == code, said
+    assert "ssl.key.password its password" in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "data" / "penstock.db").exists()
 
 
 @pytest.mark.integration

@@ -10,7 +10,9 @@ import httpx
 import pytest
 
 from penstock.rest import waiting
-from penstock.runtime.requests import RequestError, State
+from penstock.runtime.assembly import StandaloneWorker
+from penstock.runtime.requests import RequestError, State, TargetState
+from penstock.storage.unfinished_records import Step, Unfinished
 from tests.rest.conftest import WORKER_ID
 from tests.rest.troubled_herder import TroubledHerder
 from tests.support.waiting import wait_until
@@ -221,7 +223,10 @@ def test_internal_requests_need_a_signature(api: httpx.Client) -> None:
     assert error(api.post("/connectors/a/tasks", json=[])) == (400, "Internal request missing required signature")
     assert error(api.put("/connectors/a/fence")) == (400, "Internal request missing required signature")
     signed = {"X-Connect-Authorization": "AAAA", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}
-    assert "standalone mode" in error(api.put("/connectors/a/fence", headers=signed))[1]
+    code, text = error(api.put("/connectors/a/fence", headers=signed))
+    assert (code, text) == (500, "Kafka Connect in standalone mode does not support exactly-once source connectors.")
+    code, text = error(api.post("/connectors/a/tasks", json=[], headers=signed))
+    assert (code, "externally setting task configurations" in text) == (500, True)
 
 
 def test_loggers_are_set_here_or_everywhere(api: httpx.Client) -> None:
@@ -246,3 +251,17 @@ def test_a_new_connector_has_a_status_as_soon_as_it_is_there(
         path = "/connectors" if method == "POST" else f"/connectors/{name}/config"
         assert api.request(method, path, json=body).status_code == 201
         assert api.get(f"/connectors/{name}/status").status_code == 200
+
+
+def test_a_deletion_that_failed_after_the_offsets_were_gone_can_only_be_brought_to_its_end(
+    api: httpx.Client, config: dict[str, str], real_worker: StandaloneWorker
+) -> None:
+    create(api, "orders", config, initial_state="STOPPED")
+    noted = Unfinished("orders", Step.DELETING, {**config, "name": "orders"}, state=TargetState.STARTED)
+    real_worker.herder.services.configs.put_unfinished(noted).result(60)
+    for verb, path in [("PUT", "resume"), ("PUT", "pause"), ("PUT", "stop"), ("DELETE", "offsets")]:
+        code, message = error(api.request(verb, f"/connectors/orders/{path}"))
+        assert (code, "is being deleted" in message) == (409, True), (path, message)
+    assert api.delete("/connectors/orders").status_code == 204
+    assert api.get("/connectors").json() == []
+    assert api.delete("/connectors/orders").status_code == 404

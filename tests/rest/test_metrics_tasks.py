@@ -14,15 +14,22 @@ from tests.rest.test_metrics import scraped
 from tests.support.waiting import wait_until
 
 SECONDS = 120
+SIZES = ("avg", "min", "max")
 ONLY_SOMETIMES = {
     "penstock_sink_record_lag_unknown": "a sink whose lag cannot be found out",
     "penstock_lifecycle_hook_tries": "a hook that fails",
 }
-CLUSTER = next(section for section in SECTIONS if "cluster only" in section.title)
+CLUSTER = {metric.name for section in SECTIONS if "cluster only" in section.title for metric in section.metrics}
 
 
 def of_task(found: Mapping[str, float], metric: str, connector: str) -> float | None:
     return found.get(f'{metric}{{connector="{connector}",task="0"}}')
+
+
+def made_of(found: Mapping[str, float], metric: str) -> dict[str, str]:
+    """The labels of the source's sample of a metric that has only labels."""
+    (sample,) = [one for one in found if one.startswith(f'kafka_connect_{metric}{{connector="counted-in"')]
+    return dict(re.findall(r'([a-z_]+)="([^"]*)"', sample))
 
 
 def name_of(sample: str) -> str:
@@ -32,14 +39,23 @@ def name_of(sample: str) -> str:
 def missing(found: Mapping[str, float]) -> set[str]:
     """The metrics of the reference that a worker on its own should tell and does not."""
     told = {name_of(sample) for sample in found}
-    return METRICS.keys() - told - {metric.name for metric in CLUSTER.metrics} - ONLY_SOMETIMES.keys()
+    return METRICS.keys() - told - CLUSTER - ONLY_SOMETIMES.keys()
 
 
 @pytest.mark.integration
 def test_batches_are_counted_and_a_restart_begins_anew(
     api: httpx.Client, config: Mapping[str, str], tmp_path: Path
 ) -> None:
-    source = {**config, "topic": "counted", "value.converter": "org.apache.kafka.connect.storage.StringConverter"}
+    source = {
+        **config,
+        "topic": "counted",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "predicates": "old",
+        "predicates.old.type": "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone",
+        "transforms": "drop",
+        "transforms.drop.type": "org.apache.kafka.connect.transforms.Filter",
+        "transforms.drop.predicate": "old",
+    }
     sink = {
         "connector.class": "FileStreamSink",
         "topics": "counted",
@@ -74,12 +90,20 @@ def test_batches_are_counted_and_a_restart_begins_anew(
     assert of_task(found, "kafka_connect_connector_task_offset_commit_success_percentage", "counted-in") == 1
     assert (of_task(found, "kafka_connect_connector_task_running_ratio", "counted-in") or 0) > 0
     assert (of_task(found, "penstock_task_batches_total", "counted-in") or 0) >= 1
+    sizes = [of_task(found, f"kafka_connect_source_task_transaction_size_{word}", "counted-in") for word in SIZES]
+    assert all(1 <= (size or 0) <= 4 for size in sizes), sizes
+    assert made_of(found, "connector_task_info")["connector_class"] == config["connector.class"]
+    for kind, alias in (("transform", "drop"), ("predicate", "old")):
+        labels = made_of(found, f"connector_{kind}_info")
+        assert (labels["task"], labels[kind]) == ("0", alias)
+        assert labels[f"{kind}_class"].startswith("penstock.transforms.")
+        assert labels[f"{kind}_version"]
     assert 'penstock_task_step_seconds_total{connector="counted-out",task="0",step="put"}' in found
 
     for sample in found:
         labels = set(re.findall(r'(?:[{,])([a-z_]+)="', sample))
         assert labels <= set(METRICS[name_of(sample)].labels), sample
-    assert not {name_of(sample) for sample in found} & {metric.name for metric in CLUSTER.metrics}
+    assert not {name_of(sample) for sample in found} & CLUSTER
 
     started = found['kafka_connect_worker_task_startup_success_total{worker_id="worker.example:8083"}']
     assert api.post("/connectors/counted-out/tasks/0/restart").status_code == 204

@@ -6,17 +6,12 @@ import re
 import socket
 import ssl
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from pathlib import Path
 from typing import cast
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 import penstock
 from penstock.api.errors import ConfigError
@@ -24,6 +19,7 @@ from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
 from penstock.runtime.herder import Herder
 from tests.rest.troubled_herder import TroubledHerder
+from tests.support.certificates import make_certificate
 from tests.support.waiting import wait_until
 
 
@@ -169,24 +165,7 @@ def test_headers_are_added_by_rule() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tls")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    hosts = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
-    now = datetime.now(timezone.utc)
-    signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(hosts), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    both = folder / "both.pem"
-    both.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
+    both, _ = make_certificate(tmp_path_factory.mktemp("tls"))
     return both
 
 

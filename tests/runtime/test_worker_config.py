@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock.runtime.other_worker_keys import NOT_USED, NOT_USED_QUIETLY
 from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
-from penstock.runtime.worker_keys import NOT_USED, NOT_USED_QUIETLY, WORKER_KEYS
+from penstock.runtime.worker_keys import WORKER_KEYS
 
 KAFKA_STANDALONE = """
 # as in the Kafka distribution

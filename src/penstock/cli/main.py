@@ -9,6 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 import penstock
+from penstock.runtime.logging import no_logs_yet
 
 from . import doctor as doctor_checks
 from .client.verbs import add_client_verbs
@@ -35,7 +36,7 @@ class Ended(Exception):
 app = typer.Typer(
     name="penstock",
     help="A connector runtime: Kafka Connect's API, with the data moved by Spark.",
-    epilog="Start here: [bold]penstock run[/] and open http://localhost:8083",
+    epilog="Start here: [bold]penstock run[/] and open http://localhost:8083/ui",
     no_args_is_help=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -46,6 +47,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def root(context: typer.Context) -> None:
     """A connector runtime: Kafka Connect's API, with the data moved by Spark."""
+    no_logs_yet()
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise Ended(USAGE)

@@ -12,6 +12,7 @@ from penstock.runtime.herder import Herder
 from penstock.runtime.requests import RequestError
 
 from . import forwarding
+from .access import Access
 from .answers import JSON, Answer, to_json
 from .negotiation import accepts_json, is_json, prefers_plain_text
 from .openapi import openapi_document
@@ -58,9 +59,11 @@ class RestApp:
         self._herder = herder
         self._page = page
         self._settings = settings
+        self._access = None if settings.access is None else Access(settings.access, settings.cors, herder)
         self._forwarder = forwarding.Forwarder(settings)
         table = tuple(routes)
-        document = to_json(openapi_document(table, herder.server_info().get("version", "")))
+        version = herder.server_info().get("version", "")
+        document = to_json(openapi_document(table, version, with_users=self._access is not None))
         self._router = Router([*table, _document_route(document)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,14 +99,16 @@ class RestApp:
         raw_path, query = scope["raw_path"], scope["query_string"]
         if len(raw_path) + len(query) > _MAX_TARGET:
             raise HttpProblem(414, f"The path and query are longer than {_MAX_TARGET} bytes")
-        if self._page is not None and self._page.owns(raw_path):
-            return await asyncio.to_thread(self._page.answer, scope["method"], raw_path, scope["headers"])
         request = Request(headers=scope["headers"], scheme=scope["scheme"])
+        if self._page is not None and self._page.owns(raw_path):
+            await self._admit(scope, request)
+            return await asyncio.to_thread(self._page.answer, scope["method"], raw_path, scope["headers"])
         endpoint = self._router.find(path_segments(raw_path), request)
+        method = scope["method"]
+        route = None if endpoint is None else endpoint.routes.get("GET" if method == "HEAD" else method)
+        await self._admit(scope, request, route)
         if endpoint is None:
             raise not_found()
-        method = scope["method"]
-        route = endpoint.routes.get("GET" if method == "HEAD" else method)
         if route is None:
             if method == "OPTIONS":
                 return _options(endpoint.allow, _header(scope, b"accept"))
@@ -119,6 +124,13 @@ class RestApp:
             large = len(body) > _THREAD_PARSE
             request.body = await asyncio.to_thread(route.body.parse, body) if large else route.body.parse(body)
         return await forwarding.answer(self._herder, self._forwarder, route, request, scope, body)
+
+    async def _admit(self, scope: Scope, request: Request, route: Route | None = None) -> None:
+        if self._access is not None:
+            try:
+                await self._access.admit(scope, request, route)
+            finally:
+                scope["user"] = request.user
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
         limit = self._settings.max_request_bytes
@@ -203,8 +215,9 @@ def _target(scope: Scope) -> str:
 def _note(scope: Scope, answer: Answer, seconds: float) -> None:
     client = scope.get("client")
     access_log.info(
-        '%s "%s %s HTTP/%s" %d %d %.1f ms',
+        '%s%s "%s %s HTTP/%s" %d %d %.1f ms',
         client[0] if client else "-",
+        f" {scope['user']}" if scope.get("user") else "",
         scope["method"],
         _target(scope),
         scope["http_version"],

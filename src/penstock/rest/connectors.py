@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from .health import healths
 from .models import ActiveTopics, status_view
 from .problems import bad_request
 from .request import Request
+from .statuses import add_restarts, may_restart
 from .waiting import answer_of
 
 _HOST = re.compile(rb"[A-Za-z0-9._\-:\[\]]{1,255}")
@@ -31,33 +33,41 @@ def list_connectors(herder: Herder, request: Request) -> Answer | Awaitable[Answ
     wanted = request.query.get("expand")
     if wanted is None:
         return ok(list(herder.connectors()))
-    expanded = _expanded(herder, wanted)
-    return _with_health(herder, request, expanded) if "health" in wanted else ok(expanded)
+    expanded = _expanded(herder, request, wanted)
+    restarting = [name for name in expanded if may_restart(herder, name)] if "status" in wanted else []
+    if not restarting and "health" not in wanted:
+        return ok(expanded)
+    return _with_health(herder, request, expanded, restarting, "health" in wanted)
 
 
-async def _with_health(herder: Herder, request: Request, expanded: dict[str, dict[str, Any]]) -> Answer:
-    for name, health in (await healths(herder, request, list(expanded))).items():
-        expanded[name]["health"] = health
+async def _with_health(
+    herder: Herder, request: Request, expanded: dict[str, dict[str, Any]], restarting: Sequence[str], wanted: bool
+) -> Answer:
+    """With what only the workers know that run a connector: its restarts, and its health where that is wanted."""
+    await add_restarts(herder, request, {name: expanded[name]["status"] for name in restarting})
+    if wanted:
+        for name, health in (await healths(herder, request, list(expanded))).items():
+            expanded[name]["health"] = health
     return ok(expanded)
 
 
-def _expanded(herder: Herder, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _expanded(herder: Herder, request: Request, wanted: Sequence[str]) -> dict[str, dict[str, Any]]:
     expanded: dict[str, dict[str, Any]] = {}
     for name in herder.connectors():
         try:
-            expanded[name] = _expansion(herder, name, wanted)
+            expanded[name] = _expansion(herder, request, name, wanted)
         except NotFound:
             continue
     return expanded
 
 
-def _expansion(herder: Herder, name: str, wanted: Sequence[str]) -> dict[str, Any]:
+def _expansion(herder: Herder, request: Request, name: str, wanted: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part in wanted:
         if part == "status":
             found["status"] = status_view(herder.connector_status(name))
         elif part == "info":
-            found["info"] = herder.connector_info(name)
+            found["info"] = _info(herder, request, name)
     return found
 
 
@@ -68,11 +78,17 @@ async def create_connector(herder: Herder, request: Request) -> Answer:
 
 
 def get_connector(herder: Herder, request: Request) -> Answer:
-    return ok(herder.connector_info(request.name))
+    return ok(_info(herder, request, request.name))
 
 
 def get_config(herder: Herder, request: Request) -> Answer:
-    return ok(herder.connector_info(request.name).config)
+    return ok(_info(herder, request, request.name).config)
+
+
+def _info(herder: Herder, request: Request, name: str) -> ConnectorInfo:
+    """A connector as the caller may see it."""
+    info = herder.connector_info(name)
+    return info if request.sees_secrets else replace(info, config=herder.masked(info.config))
 
 
 async def put_config(herder: Herder, request: Request) -> Answer:
@@ -95,17 +111,13 @@ async def delete_connector(herder: Herder, request: Request) -> Answer:
     return Answer(204)
 
 
-def get_status(herder: Herder, request: Request) -> Answer:
-    return ok(status_view(herder.connector_status(request.name)))
-
-
 def list_tasks(herder: Herder, request: Request) -> Answer:
     name = request.name
-    return ok([{"id": {"connector": name, "task": task}, "config": c} for task, c in herder.task_configs(name)])
-
-
-def get_task_status(herder: Herder, request: Request) -> Answer:
-    return ok(herder.task_status(request.name, request.task))
+    configs = herder.task_configs(name)
+    if not request.sees_secrets:
+        own = herder.connector_info(name).config
+        configs = [(task, herder.masked(config, own)) for task, config in configs]
+    return ok([{"id": {"connector": name, "task": task}, "config": config} for task, config in configs])
 
 
 async def restart_task(herder: Herder, request: Request) -> Answer:

@@ -52,9 +52,15 @@ class Forwarder:
 
 
 def client_context(tls: TlsSettings | None) -> ssl.SSLContext:
-    """How other workers with HTTPS are trusted: by the same certificates as clients of ours."""
+    """How other workers with HTTPS are trusted, by the same certificates as clients of ours, and what they are shown.
+
+    Other workers may ask for a certificate, as this one asks: it is the one of its listeners, as in Kafka Connect.
+    """
     context = ssl.create_default_context()
-    if tls is not None and tls.trust is not None:
+    if tls is None:
+        return context
+    tls.load_chain(context)
+    if tls.trust is not None:
         context.load_verify_locations(cadata=tls.trust)
         context.check_hostname = False
     return context

@@ -26,12 +26,14 @@ class HealthView(msgspec.Struct):
 
 
 class ComponentView(msgspec.Struct, omit_defaults=True):
-    """The state of a connector instance."""
+    """The state of a connector instance. Restarts are told where the connector asks for automatic ones."""
 
     state: str
     worker_id: str
     version: str | None = None
     trace: str | None = None
+    restarts: int | None = None
+    next_restart: int | None = None
 
 
 class TaskView(msgspec.Struct, omit_defaults=True):
@@ -42,6 +44,8 @@ class TaskView(msgspec.Struct, omit_defaults=True):
     worker_id: str
     version: str | None = None
     trace: str | None = None
+    restarts: int | None = None
+    next_restart: int | None = None
 
 
 class StatusView(msgspec.Struct):

@@ -21,6 +21,8 @@ _WITH_BODY = {
     408: "The body did not arrive in time",
     413: "The body is too large",
 }
+_SCHEMES = {"password": {"type": "http", "scheme": "basic"}, "token": {"type": "http", "scheme": "bearer"}}
+_REFUSALS = {"401": "Credentials are missing or wrong", "403": "The user may only read"}
 _PATH_PARAMETERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "connector": ("Name of a connector, percent-encoded", {"type": "string", "minLength": 1}),
     "cleanup": ("Id of a clean-up", {"type": "string", "minLength": 1}),
@@ -31,8 +33,11 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 
 
-def openapi_document(routes: Iterable[Route], version: str) -> dict[str, Any]:
-    """The whole document; equal routes give an equal document, key for key."""
+def openapi_document(routes: Iterable[Route], version: str, with_users: bool = False) -> dict[str, Any]:
+    """The whole document; equal routes give an equal document, key for key.
+
+    ``with_users``: that of a worker that asks for credentials.
+    """
     table = list(routes)
     shapes = list(_shapes(table))
     schemas, components = msgspec.json.schema_components(shapes, ref_template=_REF)
@@ -40,7 +45,10 @@ def openapi_document(routes: Iterable[Route], version: str) -> dict[str, Any]:
     links = _links(table)
     paths: dict[str, dict[str, Any]] = {}
     for route in table:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of, links)
+        operation = paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of, links)
+        if with_users:
+            refusals = {code: _content(text, schema_of[repr(ErrorMessage)]) for code, text in _REFUSALS.items()}
+            operation["responses"] = {**refusals, **operation["responses"]}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -49,7 +57,11 @@ def openapi_document(routes: Iterable[Route], version: str) -> dict[str, Any]:
             "version": version,
         },
         "paths": {**paths, "/openapi.json": {"get": _document_operation()}},
-        "components": {"schemas": dict(sorted(components.items()))},
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            **({"securitySchemes": _SCHEMES} if with_users else {}),
+        },
+        **({"security": [{name: []} for name in _SCHEMES]} if with_users else {}),
     }
 
 

@@ -16,7 +16,10 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 @dataclass(slots=True)
 class Request:
-    """``name`` and ``task`` come from the path; ``body`` is what the route's body parser made."""
+    """``name`` and ``task`` come from the path; ``body`` is what the route's body parser made.
+
+    ``user`` is who asks, where users are told apart; those who may only read are not shown secrets.
+    """
 
     name: str = ""
     task: int = 0
@@ -24,6 +27,8 @@ class Request:
     body: Any = None
     headers: Sequence[tuple[bytes, bytes]] = ()
     scheme: str = "http"
+    user: str | None = None
+    sees_secrets: bool = True
 
     def flag(self, parameter: str, default: bool = False) -> bool:
         """A boolean parameter: anything but ``true``, in any case, is false."""

@@ -61,14 +61,18 @@ def _rule(item: str) -> HeaderRule:
 
 @dataclass(frozen=True)
 class Cors:
-    """Which origins may read answers in a browser. ``origins`` may hold ``*`` as a wildcard."""
+    """Which origins may read answers in a browser. ``origins`` may hold ``*`` as a wildcard.
+
+    ``credentials``: whether their pages may send the password or token of a user.
+    """
 
     origins: tuple[str, ...] = ()
     methods: str = _DEFAULT_METHODS
+    credentials: bool = False
 
     @classmethod
-    def parse(cls, origins: str, methods: str) -> Cors:
-        return cls(_items(origins), ",".join(_items(methods)) or _DEFAULT_METHODS)
+    def parse(cls, origins: str, methods: str, credentials: bool = False) -> Cors:
+        return cls(_items(origins), ",".join(_items(methods)) or _DEFAULT_METHODS, credentials)
 
     def headers(self, origin: bytes, preflight: bool) -> Sequence[Header]:
         shown = origin.decode("latin-1")
@@ -76,9 +80,10 @@ class Cors:
             return ()
         found = [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
         if preflight:
+            allowed = _PREFLIGHT_HEADERS + (b",Authorization" if self.credentials else b"")
             found += [
                 (b"access-control-allow-methods", self.methods.encode()),
-                (b"access-control-allow-headers", _PREFLIGHT_HEADERS),
+                (b"access-control-allow-headers", allowed),
                 (b"access-control-max-age", b"1800"),
             ]
         return found

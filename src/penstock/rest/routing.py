@@ -46,7 +46,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Route:
-    """``path`` may hold a ``{task}``, which is a number, and one other name in braces, which is text."""
+    """``path`` may hold a ``{task}``, which is a number, and one other name in braces, which is text.
+
+    ``signed``: for other workers, who need no user: the herder checks their signature.
+    """
 
     method: str
     path: str
@@ -58,6 +61,7 @@ class Route:
     body: Body | None = None
     json_only: bool = True
     admin: bool = False
+    signed: bool = False
 
     @property
     def segments(self) -> list[str]:

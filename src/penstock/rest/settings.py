@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from penstock.api.errors import ConfigError
 from penstock.runtime.listeners import Listener, check_listeners, parse_listener
 
+from .access import AccessSettings
 from .response_headers import Cors, HeaderRule, parse_header_rules
 from .tls import TlsSettings, tls_settings
 
@@ -27,26 +28,34 @@ class ListenerGroup:
 
 @dataclass(frozen=True)
 class RestSettings:
-    """``admin``: ``None`` serves ``/admin`` with the rest of the API, a group without listeners nowhere."""
+    """``admin``: ``None`` serves ``/admin`` with the rest of the API, a group without listeners nowhere.
+
+    ``access``: ``None`` lets everybody do everything.
+    """
 
     main: ListenerGroup = ListenerGroup("listeners", (Listener("http", "", 8083),))
     admin: ListenerGroup | None = None
     cors: Cors = field(default_factory=Cors)
     header_rules: tuple[HeaderRule, ...] = ()
     max_request_bytes: int = _DEFAULT_LIMIT
+    access: AccessSettings | None = None
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> RestSettings:
         """Raises ``ConfigError`` that names the key at fault."""
         admin = properties.get("admin.listeners")
+        access = AccessSettings.from_properties(properties)
         return cls(
             main=_group("listeners", properties.get("listeners", _DEFAULT_LISTENERS), properties),
             admin=None if admin is None else _admin_group(admin, properties),
             cors=Cors.parse(
-                properties.get("access.control.allow.origin", ""), properties.get("access.control.allow.methods", "")
+                properties.get("access.control.allow.origin", ""),
+                properties.get("access.control.allow.methods", ""),
+                credentials=access is not None,
             ),
             header_rules=parse_header_rules(properties.get("response.http.headers.config", "")),
             max_request_bytes=_limit(properties.get("rest.request.max.bytes")),
+            access=access,
         )
 
 

@@ -21,6 +21,7 @@ from . import (
     offsets,
     plugins,
     provisioning,
+    statuses,
     topics,
     worker,
 )
@@ -101,7 +102,7 @@ CONNECTORS = (
     Route("PATCH", "/connectors/{connector}/config", "Change some keys; null removes one", connectors.patch_config,
           {200: Reply("Changed", ConnectorInfo)}, {404: _UNKNOWN, 409: _CONFLICT}, parameters=[_forward],
           body=Body(ConfigPatch, config_body, {"tasks.max": "2", "batch.size": None})),
-    Route("GET", "/connectors/{connector}/status", "The state of a connector and its tasks", connectors.get_status,
+    Route("GET", "/connectors/{connector}/status", "The state of a connector and its tasks", statuses.get_status,
           {200: Reply("The status", StatusView)}, {404: "No status is known"}),
     Route("GET", "/connectors/{connector}/health", "How a connector and its tasks are, and why",
           health.get_connector_health, {200: Reply("The health", ConnectorHealth)}, {404: _UNKNOWN},
@@ -124,7 +125,7 @@ CONNECTORS = (
           {204: Reply("It will be stopped")}, {404: _UNKNOWN, 409: _CONFLICT}, parameters=[_forward]),
     Route("GET", "/connectors/{connector}/tasks", "Tasks with their configurations", connectors.list_tasks,
           {200: Reply("The tasks", list[TaskInfo])}, {404: _UNKNOWN}),
-    Route("GET", "/connectors/{connector}/tasks/{task}/status", "The state of a task", connectors.get_task_status,
+    Route("GET", "/connectors/{connector}/tasks/{task}/status", "The state of a task", statuses.get_task_status,
           {200: Reply("The status", TaskView)}, {404: "No status is known"}),
     Route("POST", "/connectors/{connector}/tasks/{task}/restart", "Restart a task", connectors.restart_task,
           {204: Reply("Restarted")}, {404: "No such connector or task", 409: _CONFLICT}, parameters=[_forward]),
@@ -134,11 +135,11 @@ CONNECTORS = (
           {202: Reply("Forgotten")}, {403: "Topic tracking or its reset is disabled"}),
     Route("POST", "/connectors/{connector}/tasks", "Hand over task configurations (between workers, signed)",
           worker.put_task_configs, {204: Reply("Taken")}, {403: "Wrong signature", 404: _UNKNOWN, 409: _CONFLICT},
-          parameters=[_forward, *_signature], json_only=False,
+          parameters=[_forward, *_signature], json_only=False, signed=True,
           body=Body(list[dict[str, str | None]], worker.raw_body, [_lines])),
     Route("PUT", "/connectors/{connector}/fence", "Fence old tasks (between workers, signed)",
           worker.fence_zombies, {204: Reply("Fenced")}, {403: "Wrong signature", 404: _UNKNOWN, 409: _CONFLICT},
-          parameters=[_forward, *_signature], json_only=False),
+          parameters=[_forward, *_signature], json_only=False, signed=True),
 )  # fmt: skip
 
 OFFSETS = (

@@ -26,9 +26,21 @@ class TlsSettings:
     protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
 
     def context(self) -> ssl.SSLContext:
+        """That of the listener. Raises ``ConfigError``."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         versions = sorted(_VERSIONS[name.upper()] for name in self.protocols)
         context.minimum_version, context.maximum_version = versions[0], versions[-1]
+        self.load_chain(context)
+        context.verify_mode = _CLIENT_AUTH[self.client_auth]
+        if self.trust is not None:
+            try:
+                context.load_verify_locations(cadata=self.trust)
+            except ssl.SSLError as error:
+                raise ConfigError(f"The certificates of ssl.truststore.* cannot be used: {error}") from None
+        return context
+
+    def load_chain(self, context: ssl.SSLContext) -> None:
+        """Let a context show the key and certificate. Raises ``ConfigError``."""
         with _private_file(self.chain) as path:
             try:
                 context.load_cert_chain(path, password=self.password or "")
@@ -37,13 +49,6 @@ class TlsSettings:
                     f"The key and certificate of ssl.keystore.* cannot be used: {error}. They must be PEM, the "
                     "private key first or last, ssl.key.password its password."
                 ) from None
-        context.verify_mode = _CLIENT_AUTH[self.client_auth]
-        if self.trust is not None:
-            try:
-                context.load_verify_locations(cadata=self.trust)
-            except ssl.SSLError as error:
-                raise ConfigError(f"The certificates of ssl.truststore.* cannot be used: {error}") from None
-        return context
 
 
 class _private_file:  # noqa: N801
@@ -63,7 +68,10 @@ class _private_file:  # noqa: N801
 
 
 def tls_settings(properties: Mapping[str, str], prefix: str) -> TlsSettings:
-    """Keys under ``prefix`` (``listeners.https.``) if there are any, else the plain ``ssl.*`` ones."""
+    """Keys under ``prefix`` (``listeners.https.``) if there are any, else the plain ``ssl.*`` ones.
+
+    Raises ``ConfigError`` also for keys and certificates that cannot be used.
+    """
     if any(key.startswith(prefix) for key in properties):
         properties = {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix)}
     else:
@@ -74,13 +82,15 @@ def tls_settings(properties: Mapping[str, str], prefix: str) -> TlsSettings:
     trust = _trust(properties, prefix)
     if auth != "none" and trust is None:
         raise ConfigError(f"{prefix}ssl.client.auth={auth} needs {prefix}ssl.truststore.location (PEM certificates)")
-    return TlsSettings(
+    found = TlsSettings(
         chain=_chain(properties, prefix),
         password=properties.get("ssl.key.password") or properties.get("ssl.keystore.password"),
         trust=trust,
         client_auth=auth,
         protocols=_protocols(properties, prefix),
     )
+    found.context()
+    return found
 
 
 def _chain(properties: Mapping[str, str], prefix: str) -> str:

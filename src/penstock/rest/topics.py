@@ -11,7 +11,7 @@ from penstock.runtime.topic_views import EARLIEST, RecordPage, TopicRecord
 
 from .answers import Answer, ok
 from .dead_letters import Data, HeaderView
-from .problems import bad_request
+from .problems import HttpProblem, bad_request
 from .request import Request
 from .waiting import answer_of
 
@@ -60,6 +60,8 @@ async def get_topic_offsets(herder: Herder, request: Request) -> Answer:
 
 
 async def get_records(herder: Herder, request: Request) -> Answer:
+    if not request.sees_secrets and herder.holds_secrets(request.name):
+        raise HttpProblem(403, f"{request.name} holds configurations with their secrets: this needs the role admin.")
     limit = request.first("limit")
     if limit is not None and not (limit.isascii() and limit.isdigit() and len(limit) < 10):
         raise bad_request(f"limit must be a number, not '{limit[:40]}'")

@@ -119,7 +119,7 @@ def converter_ref(plugins: Plugins, worker: Mapping[str, str], settings: Mapping
     name = settings[key] if source is settings else worker_converter(worker, key)
     entry = is_usable(plugins, parse_value(key, name, Type.CLASS, class_names(plugins)), kind)
     side = key.partition(".")[0]
-    return PluginRef(entry.target, {"converter.type": side, **_under(source, f"{key}.")})
+    return PluginRef(entry.target, {"converter.type": side, **_under(source, f"{key}.")}, entry.version)
 
 
 def transform_chain(plugins: Plugins, settings: Mapping[str, str]) -> list[TransformRef]:
@@ -140,7 +140,7 @@ def transform_chain(plugins: Plugins, settings: Mapping[str, str]) -> list[Trans
             raise UnknownPredicate(predicate)
         place = f"predicates.{predicate}."
         test = _ref(plugins, place, _under(settings, place), PluginKind.PREDICATE)
-        chain.append(TransformRef(alias, transform, test, negate))
+        chain.append(TransformRef(alias, transform, test, negate, predicate))
     return chain
 
 
@@ -177,7 +177,8 @@ def _ref(plugins: Plugins, prefix: str, own: Mapping[str, str], kind: PluginKind
     if name is None:
         raise ConfigError(f'Missing required configuration "{prefix}type" which has no default value.')
     settings = {key: value for key, value in own.items() if key not in ("type", "plugin.version")}
-    return PluginRef(is_usable(plugins, name, kind).target, settings)
+    entry = is_usable(plugins, name, kind)
+    return PluginRef(entry.target, settings, entry.version)
 
 
 def _under(settings: Mapping[str, str], prefix: str) -> dict[str, str]:

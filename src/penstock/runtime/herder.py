@@ -14,7 +14,6 @@ from .pipeline_files import PipelineFiles
 from .provisioning.plan import Declared, Plan
 from .recent_log import LogLine
 from .requests import (
-    BadRequest,
     CleanupInfo,
     ConnectorInfo,
     ConnectorStatus,
@@ -23,6 +22,7 @@ from .requests import (
     LifecycleInfo,
     LoggerLevel,
     OffsetEntry,
+    RequestError,
     RestartRequest,
     TargetState,
     Validation,
@@ -195,13 +195,27 @@ class Herder(ABC):
         """
         return None
 
+    @abstractmethod
+    def masked(
+        self, config: Mapping[str, str | None], connector: Mapping[str, str | None] | None = None
+    ) -> Mapping[str, str | None]:
+        """A configuration without its secrets. ``connector``: that of the connector, for one of its tasks."""
+
+    @abstractmethod
+    def holds_secrets(self, topic: str) -> bool:
+        """Whether the records of a topic are configurations with their secrets, not what connectors move."""
+
+    def is_signed(self, body: bytes, headers: Mapping[str, str]) -> bool:
+        """Whether the signing headers of a request show that another worker of this cluster has sent it."""
+        return False
+
     def take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """Task configs that another worker made, as JSON with signing headers. Only for workers of a cluster."""
-        raise BadRequest("Kafka Connect in standalone mode does not support externally setting task configurations.")
+        raise RequestError("Kafka Connect in standalone mode does not support externally setting task configurations.")
 
     def fence_zombies(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """Fence old source tasks, since another worker is to start new ones. Only for workers of a cluster."""
-        raise BadRequest("Kafka Connect in standalone mode does not support exactly-once source connectors.")
+        raise RequestError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
 
     @abstractmethod
     def connector_healths(self, names: Sequence[str], others: bool = True) -> Future[Mapping[str, ConnectorHealth]]:

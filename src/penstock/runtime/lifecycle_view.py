@@ -34,10 +34,12 @@ def cleanup_info(cleanup: Cleanup, services: Services) -> CleanupInfo:
     )
 
 
-def masked(config: Mapping[str, str | None], services: Services) -> dict[str, str | None]:
-    """A configuration without its secrets."""
+def masked(
+    config: Mapping[str, str | None], services: Services, connector: Mapping[str, str | None] | None = None
+) -> dict[str, str | None]:
+    """A configuration without its secrets. ``connector``: that of the connector, for one of its tasks."""
     try:
-        plugin = services.connector_plugin(config)
+        plugin = services.connector_plugin(config if connector is None else connector)
     except LookupError:
         plugin = None
-    return secrets.masked(config, plugin)
+    return secrets.masked(config, plugin, services.plugins.all(*secrets.PARTS))

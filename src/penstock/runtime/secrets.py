@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from penstock.api.config import Type
 
-from .plugins import PluginEntry
-from .validation_secrets import HIDDEN, without_secrets
+from .plugins import PluginEntry, PluginKind
+from .secret_looks import is_secret, shown
+from .validation_secrets import without_secrets
 
-SUSPICIOUS = re.compile(r"password|secret|token|credential|authorization|cookie|api[._-]?key|private[._-]?key", re.I)
-_REFERENCE = re.compile(r"\$\{[^{}]*\}")
+_PART = re.compile(r"(?:key|value|header)\.converter\.|transforms\.|predicates\.")
+
+PARTS = (PluginKind.CONVERTER, PluginKind.HEADER_CONVERTER, PluginKind.TRANSFORMATION, PluginKind.PREDICATE)
+"""Plugins whose keys stand below a prefix in the configuration of a connector."""
 
 Raw = Mapping[str, str | None]
 
 
-def masked(config: Raw, plugin: PluginEntry | None) -> dict[str, str | None]:
-    """A configuration without its secrets: what the plugin calls a password, or what looks like one.
+def masked(config: Raw, plugin: PluginEntry | None, parts: Iterable[PluginEntry] = ()) -> dict[str, str | None]:
+    """A configuration without its secrets: what a plugin calls a password, looks like one, or is one in a URL.
 
-    References such as ``${env:TOKEN}`` are shown, they tell nothing.
+    ``parts`` are the :data:`PARTS` that there are. References such as ``${env:TOKEN}`` are shown, they tell nothing.
     """
     declared = _passwords(plugin)
-    return {key: HIDDEN if value and _is_secret(key, value, declared) else value for key, value in config.items()}
+    below = tuple({f".{name}" for part in parts for name in _passwords(part)})
+    declared |= {key for key in config if _PART.match(key) and key.endswith(below)}
+    return {key: shown(key, value, declared) if value else value for key, value in config.items()}
 
 
 def without_values(text: str, config: Raw, resolved: Mapping[str, str], plugin: PluginEntry | None) -> str:
@@ -31,15 +36,9 @@ def without_values(text: str, config: Raw, resolved: Mapping[str, str], plugin: 
     hidden = {
         key
         for key, value in config.items()
-        if value and key in resolved and (value != resolved[key] or _is_secret(key, value, declared))
+        if value and key in resolved and (value != resolved[key] or is_secret(key, value, declared))
     }
     return without_secrets(text, resolved, hidden)
-
-
-def _is_secret(key: str, value: str, declared: frozenset[str]) -> bool:
-    if _REFERENCE.fullmatch(value):
-        return False
-    return key in declared or SUSPICIOUS.search(key) is not None
 
 
 def _passwords(plugin: PluginEntry | None) -> frozenset[str]:

@@ -16,7 +16,7 @@ from .dead_letters import DeadLetterPage
 from .health import ConnectorHealth
 from .health_desk import HealthDesk
 from .herder import Herder
-from .lifecycle_view import cleanup_info, lifecycle_info
+from .lifecycle_view import cleanup_info, lifecycle_info, masked
 from .logging import Loggers
 from .metrics import MeasuredTask, WorkerMetrics
 from .offset_changes import OffsetChanges
@@ -94,6 +94,14 @@ class SharedHerder(Herder):
     def task_configs(self, name: str) -> Sequence[tuple[int, Mapping[str, str | None]]]:
         self.changes.found(name)
         return list(enumerate(self.services.configs.snapshot().task_configs(name)))
+
+    def masked(
+        self, config: Mapping[str, str | None], connector: Mapping[str, str | None] | None = None
+    ) -> Mapping[str, str | None]:
+        return masked(config, self.services, connector)
+
+    def holds_secrets(self, topic: str) -> bool:
+        return topic == self.services.config.properties.get("config.storage.topic", "").strip()
 
     def active_topics(self, name: str) -> Sequence[str]:
         if not self.services.topic_tracking:

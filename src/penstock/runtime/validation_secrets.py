@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
+from .secret_looks import HIDDEN
 from .validation_json import Findings
 
-HIDDEN = "[hidden]"
 _SHORTEST_SECRET = 4
 
 

@@ -12,10 +12,11 @@ from typing import Any
 from ..api.config import ConfigDef
 from ..api.errors import ConfigError
 from .listeners import Listener, advertised, parse_listener
+from .other_worker_keys import NOT_USED, NOT_USED_QUIETLY, OPEN_PREFIXES
 from .plugins import Plugins
 from .properties import PropertiesError, Property, as_dict, parse_properties, read_text
 from .providers import worker_references
-from .worker_keys import JSON_CONVERTER, NOT_USED, NOT_USED_QUIETLY, OPEN_PREFIXES, WORKER_KEYS
+from .worker_keys import JSON_CONVERTER, WORKER_KEYS
 
 
 class WorkerConfigError(Exception):
@@ -80,7 +81,7 @@ class WorkerConfig:
         ]
         if problems:
             raise WorkerConfigError("\n".join(problems))
-        warned = {key: _warning(known, key) for key in properties}
+        warned = {key: _warning(known, key, value) for key, value in properties.items()}
         warnings = tuple(f"{places.get(key, source)}: {text}" for key, text in warned.items() if text is not None)
         return cls(properties, {name: found.value for name, found in checked.items()}, warnings)
 
@@ -215,7 +216,9 @@ def _way_out(known: ConfigDef, name: str) -> str:
     return f"\n  {name}: {key.doc}{default}"
 
 
-def _warning(known: ConfigDef, key: str) -> str | None:
+def _warning(known: ConfigDef, key: str, value: str) -> str | None:
+    if key == "rest.extension.classes":
+        return _extensions(value)
     if key in known or key in NOT_USED_QUIETLY:
         return None
     if key in NOT_USED:
@@ -225,3 +228,9 @@ def _warning(known: ConfigDef, key: str) -> str | None:
     near = difflib.get_close_matches(key, list(known.by_name), n=1, cutoff=0.8)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return f"'{key}' is not a known worker key and is ignored.{hint}"
+
+
+def _extensions(value: str) -> str | None:
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    unknown = [name for name in names if not name.endswith("BasicAuthSecurityRestExtension")]
+    return f"Java extensions of the REST API cannot be loaded: {', '.join(unknown)}." if unknown else None

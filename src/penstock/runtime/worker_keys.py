@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..api.config import (
@@ -176,6 +175,31 @@ WORKER_KEYS = ConfigDef(
         at_least(1),
     ),
     worker_key(
+        _REST,
+        "rest.auth.users.file",
+        Type.STRING,
+        None,
+        "A file of users, as penstock user add writes it: from then on nobody else may use the API and the web page."
+        " Read again when it changes. Without it, everybody may do everything.",
+        non_empty_string,
+        _MEDIUM,
+    ),
+    worker_key(
+        _REST,
+        "rest.auth.open.paths",
+        Type.LIST,
+        ["/health"],
+        "Paths that may be read without credentials where there are users; /metrics and / may be wanted, too.",
+    ),
+    worker_key(
+        _REST,
+        "rest.extension.classes",
+        Type.LIST,
+        [],
+        "Kafka Connect's BasicAuthSecurityRestExtension asks for rest.auth.users.file. Other Java extensions cannot be"
+        " loaded, and a warning says so.",
+    ),
+    worker_key(
         _DATA,
         "key.converter",
         Type.CLASS,
@@ -343,51 +367,3 @@ WORKER_KEYS = ConfigDef(
     ),
 )
 """Every key that has a meaning or a check here."""
-
-NOT_USED: Mapping[str, str] = {
-    "offset.storage.file.filename": "offsets are kept in data.dir, with everything else",
-    "config.storage.topic": "connectors are kept in data.dir",
-    "status.storage.topic": "statuses are kept in data.dir",
-    "rest.extension.classes": "Java extensions of the REST API cannot be loaded",
-    "metric.reporters": "Java metric reporters cannot be loaded",
-    "internal.key.converter": "Kafka Connect removed it, too",
-    "internal.value.converter": "Kafka Connect removed it, too",
-}
-"""Kafka Connect's keys that a file may carry over without harm, and why they do nothing here."""
-
-_CLIENT_AND_GROUP_KEYS = """
-    group.id offset.storage.topic client.dns.lookup client.id request.timeout.ms connections.max.idle.ms
-    metadata.max.age.ms metadata.recovery.strategy metadata.recovery.rebootstrap.trigger.ms retry.backoff.ms
-    retry.backoff.max.ms
-    reconnect.backoff.ms reconnect.backoff.max.ms security.protocol security.providers send.buffer.bytes
-    receive.buffer.bytes socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms
-    metrics.sample.window.ms metrics.num.samples auto.include.jmx.reporter
-    config.storage.replication.factor offset.storage.replication.factor status.storage.replication.factor
-    offset.storage.partitions status.storage.partitions internal.topics.automatic.creation.enable
-    session.timeout.ms heartbeat.interval.ms rebalance.timeout.ms worker.sync.timeout.ms worker.unsync.backoff.ms
-    connect.protocol scheduled.rebalance.max.delay.ms inter.worker.key.generation.algorithm inter.worker.key.size
-    inter.worker.key.ttl.ms inter.worker.signature.algorithm inter.worker.verification.algorithms
-    key.converter.plugin.version value.converter.plugin.version header.converter.plugin.version
-"""
-
-NOT_USED_QUIETLY = frozenset(_CLIENT_AND_GROUP_KEYS.split())
-"""Settings of Kafka clients and of the group, without a meaning for a worker on the embedded log."""
-
-OPEN_PREFIXES = (
-    "key.converter.",
-    "value.converter.",
-    "header.converter.",
-    "config.providers.",
-    "spark.",
-    "producer.",
-    "consumer.",
-    "admin.",
-    "ssl.",
-    "sasl.",
-    "listeners.https.",
-    "metrics.context.",
-    "config.storage.",
-    "offset.storage.",
-    "status.storage.",
-)
-"""Keys that start like this belong to a plugin, to Spark or to a Kafka client, and are not checked here."""

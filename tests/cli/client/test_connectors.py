@@ -79,7 +79,7 @@ def test_apply_tells_what_changes_and_does_it_once(client: Client, tmp_path: Pat
     assert planned.out == (
         f"{name} would be created:\n"
         "  + connector.class = FileStreamSource\n"
-        "  + db.password = (hidden)\n"
+        "  + db.password = [hidden]\n"
         "  + file = none.txt\n"
         f"  + name = {name}\n"
         "  + topic = none\n"
@@ -95,13 +95,13 @@ def test_apply_tells_what_changes_and_does_it_once(client: Client, tmp_path: Pat
             "action": "changed",
             "changes": [
                 {"key": "batch.size", "before": None, "after": "7"},
-                {"key": "db.password", "before": "(hidden)", "after": None},
+                {"key": "db.password", "before": "[hidden]", "after": None},
                 {"key": "topic", "before": "none", "after": "other"},
             ],
         }
     ]
     assert client.ok("apply", "-f", str(file)).out == (
-        f"✓ {name} changed\n  + batch.size = 7\n  - db.password = (hidden)\n  ~ topic = none → other\n"
+        f"✓ {name} changed\n  + batch.size = 7\n  - db.password = [hidden]\n  ~ topic = none → other\n"
     )
     client.ok("delete", name)
 
@@ -182,7 +182,8 @@ def test_a_failed_task_is_shown_waited_for_in_vain_and_restarted(client: Client,
     again = client.ok("restart", f"{name}*", "--failed", "--wait")
     assert again.out == f"✓ {name} had nothing to restart\n✓ {name}-out restarted\n"
     assert client.ok("restart", name, "--task", "0").out == f"✓ {name} restarted\n"
-    assert client("restart", name, "--task", "7").code == 4
+    other = client("restart", name, "--task", "7")
+    assert (other.code, "→ penstock describe CONNECTOR shows its tasks." in other.err) == (7, True)
     client.ok("delete", name, f"{name}-out", "--with-offsets")
 
 
@@ -191,12 +192,25 @@ def test_plugins_and_loggers(client: Client) -> None:
     assert "FileStreamSourceConnector" in plugins
     assert "converter" in client.ok("get", "plugins", "--all").out
     assert "topic  (string, high, required)" in client.ok("describe", "--plugin", "FileStreamSource").out
-    assert client("describe", "--plugin", "Nope").code == 4
+    assert client("describe", "--plugin", "Nope").code == 7
     before = client.ok("get", "loggers", "root", "-o", "json").data["root"]["level"]
     client.ok("loggers", "set", "penstock.rest", "debug")
     assert client.ok("get", "loggers", "penstock.rest", "-o", "yaml").out.splitlines()[1] == "  level: DEBUG"
     client.ok("loggers", "set", "penstock.rest", before.lower())
     assert client("get", "loggers", "no.such").code == 7
+
+
+def test_a_misspelt_class_is_told_with_the_one_that_was_meant(client: Client) -> None:
+    config = json.dumps({"name": "misspelt", "config": {"connector.class": "Generatr", "topic": "t"}})
+    for arguments in ([], ["--dry-run"]):
+        done = client("create", "-f", "-", *arguments, stdin=config)
+        assert done.code in (4, 7)
+        assert "→ Did you mean Generator? penstock get plugins shows what is installed." in done.err
+
+
+def test_without_a_terminal_and_an_editor_there_is_another_way(client: Client, made: list[str]) -> None:
+    done = client("edit", made[0], EDITOR="", VISUAL="")
+    assert (done.code, f"→ penstock patch {made[0]} --set KEY=VALUE" in done.err) == (1, True)
 
 
 def test_names_complete_live(client: Client, made: list[str]) -> None:
@@ -221,7 +235,7 @@ def test_lifecycle_is_shown(client: Client, made: list[str]) -> None:
     shown = client.ok("lifecycle", "show", made[0])
     assert shown.out.splitlines()[1].split()[:2] == [made[0], "no"]
     assert client.ok("lifecycle", "cleanups").out == "No clean-ups are open.\n"
-    assert client("lifecycle", "give-up", "none", "--yes").code == 4
+    assert client("lifecycle", "give-up", "none", "--yes").code == 7
 
 
 def test_the_parser_s_errors_end_with_1() -> None:

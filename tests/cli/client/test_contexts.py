@@ -109,6 +109,17 @@ def test_a_worker_that_is_not_there_is_told_with_a_way_out(nobody: Client) -> No
     assert "→ penstock run starts a worker here" in done.err
 
 
+@pytest.mark.parametrize("url", ["localhost:8083", "ftp://host", "http://", "no url"])
+def test_what_is_no_url_is_told_so_wherever_it_is_given(nobody: Client, url: str) -> None:
+    for done in (
+        nobody("get", "connectors", "--url", url),
+        nobody("get", "connectors", PENSTOCK_URL=url),
+        nobody("context", "add", "here", "--url", url),
+    ):
+        assert (done.code, f"'{url}' is not the URL of a worker." in done.err) == (1, True)
+        assert "→ It looks like http://host:8083" in done.err
+
+
 @pytest.fixture
 def secured(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """A server with a certificate of its own, which only takes clients that show the same one; the file with both."""

@@ -73,6 +73,51 @@ def test_the_shared_verbs_work(java: Client, lines: str, tmp_path: Path) -> None
     assert java("describe", lines).code == 7
 
 
+def test_configurations_are_applied_edited_and_compared(java: Client, lines: str, tmp_path: Path) -> None:
+    file = tmp_path / "lines.yaml"
+    config = java.ok("describe", lines, "-o", "json").data["config"]
+    file.write_text(json.dumps({"name": lines, "config": {**config, "batch.size": "9"}}))
+    tried = java.ok("apply", "-f", str(file), "--dry-run").out
+    assert tried == f"{lines} would be changed:\n  + batch.size = 9\n"
+    assert "batch.size" not in java.ok("describe", lines, "-o", "json").data["config"]
+    assert java.ok("apply", "-f", str(file), "--wait").out == f"✓ {lines} changed\n  + batch.size = 9\n"
+    editor = tmp_path / "editor.sh"
+    editor.write_text('#!/bin/sh\nsed -i "s/batch.size: .*/batch.size: \'11\'/" "$1"\n')
+    editor.chmod(0o755)
+    java.ok("edit", lines, "--yes", EDITOR=str(editor), VISUAL="")
+    assert java.ok("describe", lines, "-o", "json").data["config"]["batch.size"] == "11"
+    taken = java("create", "-f", str(file))
+    assert (taken.code, "→ penstock apply -f FILE" in taken.err) == (4, True)
+    misspelt = java("create", "-f", "-", stdin='{"name": "x", "config": {"connector.class": "FileStreamSorce"}}')
+    assert "→ Did you mean FileStreamSource" in misspelt.err
+    java.ok("delete", lines)
+
+
+def test_states_offsets_topics_and_loggers_are_led(java: Client, lines: str, tmp_path: Path) -> None:
+    assert java.ok("get", "topics", lines, "-o", "json").data == {lines: [lines]}
+    java.ok("topics", "forget", lines)
+    assert java.ok("restart", lines, "--failed", "--wait").out == f"✓ {lines} had nothing to restart\n"
+    java.ok("restart", lines, "--task", "0", "--wait")
+    assert java("restart", lines, "--task", "7").code == 7
+    java.ok("stop", lines, "--wait")
+    offsets = tmp_path / "offsets.json"
+    offsets.write_text(java.ok("get", "offsets", lines, "-o", "json").out)
+    offsets.write_text(offsets.read_text().replace("14", "4"))
+    java.ok("offsets", "set", lines, "-f", str(offsets))
+    assert java.ok("offsets", "get", lines, "-o", "json").data["offsets"][0]["offset"] == {"position": 4}
+    java.ok("offsets", "reset", lines)
+    assert java.ok("offsets", "get", lines, "-o", "json").data["offsets"] == []
+    java.ok("resume", "--all", "--wait")
+    java.ok("pause", "lines-*", "--wait")
+    before = java.ok("get", "loggers", "root", "-o", "json").data["root"]["level"]
+    java.ok("loggers", "set", "org.apache.kafka.connect.file", "debug")
+    level = java.ok("get", "loggers", "org.apache.kafka.connect.file", "-o", "yaml").out
+    assert "level: DEBUG" in level
+    assert java.ok("get", "loggers", "root", "-o", "json").data["root"]["level"] == before
+    java.ok("delete", "--all", "--yes", "--wait")
+    assert java.ok("get", "connectors").out == "No connectors.\n"
+
+
 def test_a_sink_goes_to_the_start_and_no_other_place(java: Client, lines: str, tmp_path: Path) -> None:
     sink, file = f"{lines}-out", tmp_path / "out.txt"
     config = {"connector.class": FILE_SINK, "file": str(file), "topics": lines}
@@ -86,7 +131,15 @@ def test_a_sink_goes_to_the_start_and_no_other_place(java: Client, lines: str, t
 
 
 def test_what_only_penstock_has_is_told(java: Client, lines: str) -> None:
-    for command in (["topics", "list"], ["topics", "tail", "x"], ["lifecycle", "show", lines], ["dlq", "list", lines]):
+    for command in (
+        ["topics", "list"],
+        ["topics", "tail", "x"],
+        ["topics", "export", "x", "-"],
+        ["lifecycle", "show", lines],
+        ["dlq", "list", lines],
+        ["logs", lines],
+        ["get", "pipelines"],
+    ):
         done = java(*command)
         assert (done.code, "needs a Penstock worker" in done.err) == (9, True), (command, done)
     java.ok("delete", lines)

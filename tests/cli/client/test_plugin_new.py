@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.cli.client.conftest import Client
+from tests.support.ports import free_port
+from tests.support.shared_packages import python_that_shares
 from tests.support.waiting import wait_until
 from tests.support.worker import SOURCE, PenstockProcess
 
@@ -32,6 +36,30 @@ def test_the_project_tests_itself_and_is_tidy(project: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     lint = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I", "--line-length", "120", "."]
     assert subprocess.run(lint, cwd=project, capture_output=True, timeout=120).returncode == 0
+
+
+@pytest.mark.integration
+def test_the_steps_it_prints_lead_from_a_clone_to_a_running_pipeline(nobody: Client, tmp_path: Path) -> None:
+    printed = nobody.ok("plugin", "new", "orders-api", "--folder", str(tmp_path / "orders api")).out
+    steps = [line.strip() for line in printed.partition("✓")[2].splitlines() if line.startswith("  ")]
+    assert f"pip install -e {SOURCE.parent} -e '.[dev]'" in steps[1]
+    port, output = free_port(), tmp_path / "orders api" / "orders-api.jsonl"
+    steps[-1] = f"exec {steps[-1]} --port {port}"
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    variables["PATH"] = f"{python_that_shares(tmp_path / 'shared')}:{variables['PATH']}"
+    with (tmp_path / "said").open("wb") as said:
+        command = ["bash", "-e", "-c", "\n".join(steps)]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=variables, stdout=said, stderr=said, start_new_session=True
+        )
+    try:
+        wait_until(lambda: process.poll() is not None or len(output.read_text().splitlines()) == 1000, "it runs", 300)
+        assert process.poll() is None, (tmp_path / "said").read_text()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(120)
+    assert "passed" in (tmp_path / "said").read_text()
 
 
 @pytest.mark.integration

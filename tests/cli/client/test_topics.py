@@ -24,6 +24,12 @@ def test_topics_are_listed(client: Client, lines: Lines) -> None:
     assert used == {lines.name: [lines.name]}
 
 
+def test_used_topics_are_forgotten(client: Client, lines: Lines) -> None:
+    client.ok("stop", lines.name, "--wait")
+    assert client.ok("topics", "forget", lines.name).out == f"✓ {lines.name} has no used topics\n"
+    assert client.ok("get", "topics", lines.name, "-o", "json").data == {lines.name: []}
+
+
 def test_tail_shows_the_newest_records_and_those_that_come(client: Client, lines: Lines) -> None:
     newest = client.ok("topics", "tail", lines.name, "-n", "2", "--no-follow")
     assert [" ".join(line.split()[-2:]) for line in newest.out.splitlines()] == ["line 8", "line 9"]

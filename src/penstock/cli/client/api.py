@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import ssl
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -138,11 +140,28 @@ def _hint(status: int, text: str) -> str:
         return "penstock context add NAME --url URL --username USER keeps credentials."
     if status == 403:
         return "The user of this context may not do that."
+    if status == 404 and text.startswith("Unknown task"):
+        return "penstock describe CONNECTOR shows its tasks."
+    if "Failed to find any class that implements Connector" in text:
+        return _similar_class(text)
     if "must be in the STOPPED state" in text:
         return "Stop it first (penstock stop NAME --wait), or add --stop."
     if status == 409 and "already exists" in text:
         return "penstock apply -f FILE changes a connector that is there."
     return ""
+
+
+def _similar_class(text: str) -> str:
+    """From the text, which has the wrong class and all that there are, in our form or in Kafka Connect's."""
+    wanted = re.search(r"name matches (.+?), available", text)
+    known = [_short(name) for name in re.findall(r"[\w.$:]+(?= \((?:source|sink),)|(?<=name=')[\w.$]+", text)]
+    close = difflib.get_close_matches(_short(wanted[1]) if wanted else "", known, 2)
+    asked = f"Did you mean {' or '.join(close)}? " if close else ""
+    return f"{asked}penstock get plugins shows what is installed."
+
+
+def _short(name: str) -> str:
+    return re.split(r"[.:]", name)[-1]
 
 
 def _passes(answer: httpx.Response) -> bool:

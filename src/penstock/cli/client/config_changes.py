@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from penstock.runtime import secret_looks
 
 from .screen import Screen
 
 Config = Mapping[str, Any]
 
-HIDDEN = "(hidden)"
-_SECRET = re.compile(r"password|passwd|secret|token|credential|private.?key|sasl\.jaas|api\.?key", re.I)
-_REFERENCE = re.compile(r"\$\{[^}]*\}")
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,7 @@ def compare(before: Config, after: Config) -> list[Change]:
 
 def shown(key: str, value: Any) -> str:
     """A value for a screen."""
-    if value is None:
-        return "null"
-    return HIDDEN if _SECRET.search(key) and not _REFERENCE.fullmatch(str(value)) else str(value)
+    return "null" if value is None else secret_looks.shown(key, str(value))
 
 
 def print_changes(screen: Screen, changes: list[Change]) -> None:

@@ -16,6 +16,7 @@ from .config_changes import Change, compare
 from .connector_texts import Wanted
 from .formats import as_yaml
 from .problems import Refused, Unsupported, Wrong
+from .screen import is_interactive
 from .states import state, status_of
 
 if TYPE_CHECKING:
@@ -92,7 +93,10 @@ def patched(api: ConnectApi, name: str, wanted: Mapping[str, str | None], dry_ru
 
 def edited_config(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration as the user leaves it in an editor."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not chosen and not is_interactive():
+        raise Wrong("There is no terminal to edit in.", f"penstock patch {name} --set KEY=VALUE changes single keys.")
+    editor = chosen or "vi"
     with tempfile.TemporaryDirectory(prefix="penstock-edit-") as folder:
         file = Path(folder) / "config.yaml"
         file.write_text(f"# {name}: save and leave to change it, leave unchanged for nothing.\n{as_yaml(dict(config))}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import completion
-from .contexts import Context, Contexts
+from .contexts import Context, Contexts, check_url
 from .formats import Format, print_data
 from .options import Output
 from .problems import Wrong, told
@@ -58,8 +58,7 @@ def add(
 
       penstock context add prod --url https://connect:8443 --username ops --ca-file ca.pem
     """
-    if not url.startswith(("http://", "https://")):
-        raise Wrong(f"'{url}' is not the URL of a worker.", "It looks like http://host:8083 or https://host:8443.")
+    check_url(url)
     password = _secret(password_stdin, "Password", username is not None and password_env is None)
     context = Context(
         url=url,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..output import DEFAULT_URL
 from .problems import Missing, Wrong
@@ -102,10 +103,18 @@ def choose(url: str | None, context: str | None) -> Context:
     if url is None and context is None:
         url, context = os.environ.get(URL_VARIABLE) or None, os.environ.get(CONTEXT_VARIABLE) or None
     if url is not None:
+        check_url(url)
         return Context(url)
     contexts = Contexts.load()
     wanted = context or contexts.current
     return Context(DEFAULT_URL) if wanted is None else contexts.get(wanted)
+
+
+def check_url(url: str) -> None:
+    """Raises :class:`Wrong` for what cannot be the URL of a worker."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise Wrong(f"'{url}' is not the URL of a worker.", "It looks like http://host:8083 or https://host:8443.")
 
 
 def contexts_file() -> Path:

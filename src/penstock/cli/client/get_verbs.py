@@ -14,7 +14,7 @@ from .names import chosen
 from .offset_views import offsets_table
 from .options import ContextName, Names, Output, Url, connect
 from .problems import Missing, Refused, Unsupported, Wrong, told
-from .screen import answers, state_text
+from .screen import answers, errors, state_text
 from .states import state, task_states, tasks_text
 from .topic_tables import topics_table
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .api import ConnectApi
 
 app = typer.Typer(
-    help="Lists: connectors, plugins, offsets, topics, loggers.", no_args_is_help=True, rich_markup_mode="rich"
+    help="Lists: connectors, plugins, offsets, topics, pipelines, loggers.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
 )
 
 
@@ -136,6 +138,34 @@ def get_topics(names: Names = None, url: Url = None, context: ContextName = None
         print_data(used, output)
     else:
         topics_table(used)
+
+
+@app.command("pipelines")
+@told
+def get_pipelines(url: Url = None, context: ContextName = None, output: Output = Format.TEXT) -> None:
+    """List the connectors that pipeline files declare, and what has drifted from the files.
+
+    [bold]Examples[/]
+
+      penstock get pipelines
+    """
+    api = connect(url, context)
+    with api.only_penstock("Listing pipelines"):
+        found = api.get("pipelines")
+    if output.is_data:
+        print_data(found, output)
+        return
+    rows = [
+        [pipeline["id"], one["name"], one["state"], ", ".join(one["drift"]) or "none", pipeline["file"] or ""]
+        for pipeline in found["pipelines"]
+        for one in pipeline["connectors"]
+    ]
+    if rows:
+        answers().table(["PIPELINE", "CONNECTOR", "WANTED", "DRIFT", "FILE"], rows)
+    else:
+        answers().line("No pipelines: penstock apply FILE declares some.")
+    for problem in found["problems"]:
+        errors().problem(f"{problem['file']}: {problem['message']}", problem["suggestion"])
 
 
 @app.command("loggers")

@@ -17,6 +17,8 @@ from .waiting import GOALS, STOPPED, wait_for
 if TYPE_CHECKING:
     from .api import ConnectApi
 
+_LOOK = 'They look like {"offsets": [{"partition": {…}, "offset": {…}}]}, as penstock offsets get -o json shows.'
+
 
 @dataclass(frozen=True)
 class Move:
@@ -36,12 +38,12 @@ def file_entries(file: Path) -> list[Entry]:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
         content = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise Wrong(f"Cannot read offsets from {file}: {error}") from error
+        raise Wrong(f"Cannot read offsets from {file}: {error}", _LOOK) from error
     entries = content.get("offsets") if isinstance(content, Mapping) else content
     if not isinstance(entries, list) or not entries or not all(_is_entry(entry) for entry in entries):
         raise Wrong(
             f"{file} holds no offsets.",
-            'They look like {"offsets": [{"partition": {…}, "offset": {…}}]}, as penstock offsets get -o json shows.',
+            _LOOK,
         )
     return entries
 

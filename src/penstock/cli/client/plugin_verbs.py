@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from .origin import pip_arguments
 from .problems import told
 from .project import Kind, Project
 from .screen import answers
@@ -44,7 +46,7 @@ def new(
     for file in project.write(target):
         answers().line(f"  {file}", "dim")
     answers().done(f"{name} is in {target}")
-    answers().line(f"\n  cd {target}")
-    answers().line("  python -m venv .venv && .venv/bin/pip install -e '.[dev]'")
+    answers().line(f"\n  cd {shlex.quote(str(target))}")
+    answers().line(f"  python3 -m venv .venv && .venv/bin/pip install {shlex.join([*pip_arguments(), '-e', '.[dev]'])}")
     answers().line("  .venv/bin/pytest")
     answers().line("  .venv/bin/penstock run pipeline.yaml")

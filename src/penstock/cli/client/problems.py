@@ -29,6 +29,7 @@ class Refused(ClientError):
     def __init__(self, status: int, text: str, hint: str = "") -> None:
         super().__init__(text, hint)
         self.status = status
+        self.code = NOT_FOUND if status == 404 else REFUSED
 
 
 class Unsupported(ClientError):

@@ -10,14 +10,18 @@ import typer
 
 from . import completion
 from .formats import Format, print_data
-from .options import ContextName, Output, Url, connect
+from .names import chosen
+from .options import ContextName, Everything, Names, Output, Url, connect
 from .problems import told
+from .results import Results
 from .screen import answers
 from .times import parse_time
 from .topic_tables import topic_list
 
 app = typer.Typer(
-    help="Topics: list them, follow their records, export them.", no_args_is_help=True, rich_markup_mode="rich"
+    help="Topics: list them, follow their records, export them, forget which were used.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
 )
 
 _Topic = Annotated[
@@ -84,6 +88,30 @@ def tail(
         print_record(record, output)
         if number == count:
             return
+
+
+@app.command("forget")
+@told
+def forget(
+    names: Names = None,
+    everything: Everything = False,
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> int:
+    """Forget which topics connectors have used, so that the list begins anew. The topics and their records stay.
+
+    [bold]Examples[/]
+
+      penstock topics forget orders
+
+      penstock get topics orders      the list
+    """
+    api = connect(url, context)
+    results = Results("has no used topics", output)
+    for name in chosen(api, names, everything):
+        results.attempt(name, lambda one=name: api.put("connectors", one, "topics", "reset"))  # type: ignore[misc]
+    return results.finish()
 
 
 @app.command("export")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from .. import dlq
+from .. import dlq, users
 from . import (
     config_verbs,
     context_verbs,
@@ -51,3 +51,4 @@ def add_client_verbs(app: typer.Typer) -> None:
     app.add_typer(lifecycle_verbs.app, name="lifecycle", rich_help_panel=WORKERS)
     app.add_typer(plugin_verbs.app, name="plugin", rich_help_panel=WORKERS)
     app.add_typer(logger_verbs.app, name="loggers", rich_help_panel=WORKERS)
+    app.add_typer(users.app, name="user", rich_help_panel=WORKERS)
