@@ -28,6 +28,10 @@ ENVELOPE = {
 def _parts(values: Sequence[bytes | None], schemas: str = "false") -> Sequence[Part]:
     converter = JsonConverter()
     converter.configure({"schemas.enable": schemas})
+    return _read(converter, values)
+
+
+def _read(converter: JsonConverter, values: Sequence[bytes | None]) -> Sequence[Part]:
     parts = converter.decode_parts("t", pa.array(values, pa.binary()))
     for part in parts:
         expected = [converter.to_data("t", values[row]) for row in part.rows]
@@ -166,3 +170,65 @@ def test_structs_that_are_null_in_some_rows_are_read_with_their_like() -> None:
     parts = _parts([json.dumps({"schema": schema, "payload": payload}).encode() for payload in payloads], "true")
     assert _rows_in(parts) == list(range(COUNT))
     assert {part.column.array.field("before").null_count for part in parts} == {0, COUNT * 2 // 3}
+
+
+MANY = 1000
+
+
+def test_values_that_are_nearly_always_the_same_are_read_like_others() -> None:
+    source = {"version": "1.0", "lsn": 7, "snapshot": None, "first": True, "table": "orders of the whole year"}
+    documents = [{"id": at, "source": dict(source), "op": "c", "ts_ms": 5} for at in range(MANY)]
+    for at, name, other in (
+        (17, "version", ""),
+        (18, "lsn", 70),
+        (19, "snapshot", "yes"),
+        (20, "first", False),
+        (21, "table", "o"),
+        (MANY - 2, "table", "orders of the whole week"),
+    ):
+        documents[at]["source"][name] = other  # type: ignore[index]
+    documents[23]["op"], documents[MANY - 3]["ts_ms"] = "u", 5.5
+    values = [json.dumps(document, separators=(",", ":")).encode() for document in documents]
+    parts = _parts(values)
+    assert _rows_in(parts) == [at for at in range(MANY) if at != 19]
+    assert max(len(part.rows) for part in parts) == MANY - 8
+
+
+@pytest.mark.parametrize("document", [{"a": 1, "b": "x", "c": None}, {"a": 1, "b": "x", "c": 1.5}])
+def test_values_that_are_all_the_same_are_read(document: dict[str, Any]) -> None:
+    (part,) = _parts([json.dumps(document).encode()] * MANY)
+    assert part.column.values() == [document] * MANY
+
+
+def test_a_text_that_ends_where_others_go_on_is_left_out_alone() -> None:
+    values = [json.dumps({"id": at, "a": "same " * 20, "b": "same"}).encode() for at in range(MANY)]
+    values[MANY - 2] = b'{"id": 1, "a": "same ", "b": ""'
+    assert _rows_in(_parts(values)) == [at for at in range(MANY) if at != MANY - 2]
+
+
+def _told(at: int, table: str = "orders") -> bytes:
+    source = {"version": "1.0", "connector": "postgresql", "db": "shop", "schema": "public", "table": table}
+    return json.dumps({"id": at, "name": f"n{at}", "source": source, "op": "c"}).encode()
+
+
+def test_texts_that_end_as_those_before_did_are_read_whatever_comes_among_them() -> None:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": "false"})
+    usual: list[bytes | None] = [_told(at) for at in range(MANY)]
+    for _ in range(2):
+        (part,) = _read(converter, usual)
+        assert len(part.rows) == MANY
+    ending = _told(0).partition(b'"n0')[2]
+    odd = {
+        3: None,
+        4: b"",
+        5: ending,
+        6: b'{"id": 1, "name": "a\\n' + ending,
+        7: b'{"id": 1, "name": "\xff' + ending,
+        8: b'{"id": 1, "nome": "a' + ending,
+        9: b'{"id": 01, "name": "a' + ending,
+        10: ending[:-1],
+    }
+    mixed = [odd.get(at, _told(at, "people" if at % 5 == 4 else "orders")) for at in range(MANY)]
+    for values in (mixed, [_told(at, "people") for at in range(MANY)], mixed, usual):
+        assert _rows_in(_read(converter, values)) == [at for at in range(MANY) if values is not mixed or at not in odd]

@@ -18,10 +18,10 @@ from tests.support.postgres import PostgresServer
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(2400)]
 
 ROUNDS = int(os.environ.get("PENSTOCK_POSTGRES_FAULTS", "20"))
-ROWS = 20_000
+ROWS = 30_000
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 CONVERTERS = {
     "key.converter": JSON,
@@ -104,16 +104,22 @@ def test_every_change_arrives_once_whatever_dies(server: PostgresServer, worker:
     source = {"connector.class": "PostgresCdc", "topic.prefix": "f", "table.include.list": "public.items"}
     sink = {"connector.class": "PostgresSink", "topics": "f.public.items", "table.name.format": "copy.items"}
     with Writer(server) as writer:
-        worker.create("in", server.config(**source, **CONVERTERS, **{"snapshot.split.pages": "2"}))
+        worker.create("in", server.config(**source, **CONVERTERS, **{"snapshot.split.pages": "1"}))
         worker.create("out", server.config(**sink, **CONVERTERS))
+        phases = Counter[str]()
         for number in range(ROUNDS):
+            if number == ROUNDS // 2:
+                wait_until(lambda: _phase(_offsets(worker)) == "streaming", "the table is read", 180.0)
             before = _offsets(worker)
             wait_until(lambda: _offsets(worker) != before, f"round {number}: something moves", 120.0)  # noqa: B023
+            phases[_phase(_offsets(worker))] += 1
             if number % 3 == 0:
                 worker.restart()
             if number % 3 != 0 or number % 2:
                 server.stop(immediately=True)
                 server.start()
+        assert phases["reading"] >= ROUNDS // 4
+        assert phases["streaming"] >= ROUNDS // 2
         before_end = writer.transactions
         wait_until(lambda: writer.transactions > before_end + 50, "the writer goes on after the last fault")
     wait_until(lambda: _is_copied(server), "the copy equals the table", 180.0)
@@ -121,10 +127,17 @@ def test_every_change_arrives_once_whatever_dies(server: PostgresServer, worker:
     _check_topic(server, worker)
 
 
-def _offsets(worker: PenstockProcess) -> str:
+def _offsets(worker: PenstockProcess) -> list[dict[str, Any]]:
     answer = worker.http.get("/connectors/in/offsets")
     assert _failures(worker) == []
-    return answer.text
+    found: list[dict[str, Any]] = answer.json()["offsets"]
+    return found
+
+
+def _phase(offsets: list[dict[str, Any]]) -> str:
+    """Whether the table is still read."""
+    tables = [entry["offset"] for entry in offsets if "table" in entry["partition"]]
+    return "streaming" if tables and all(table["page"] >= table["pages"] for table in tables) else "reading"
 
 
 def _failures(worker: PenstockProcess) -> list[str]:
@@ -140,7 +153,7 @@ def _is_copied(server: PostgresServer) -> bool:
 
 def _check_topic(server: PostgresServer, worker: PenstockProcess) -> None:
     """Every change that the reading of the table did not see is in the topic, once and in order."""
-    (table,) = [e for e in worker.http.get("/connectors/in/offsets").json()["offsets"] if "table" in e["partition"]]
+    (table,) = [entry for entry in _offsets(worker) if "table" in entry["partition"]]
     unseen = f"NOT pg_visible_in_snapshot(xid, '{table['offset']['since']}'::pg_snapshot)"
     wanted = Counter(server.run(f"SELECT op, id, change FROM audit WHERE {unseen}"))
     found, newest = Counter[tuple[Any, ...]](), dict[int, int]()

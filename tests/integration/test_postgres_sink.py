@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from penstock.api import Batch, ConfigDef, PluginError, Record, Schema, SchemaType, SinkContext
+from penstock.api import Batch, ConfigDef, DataError, PluginError, Record, Schema, SchemaType, SinkContext
 from penstock.api.logical import decimal_schema
 from penstock.api.record import INT32, OPTIONAL_STRING, array_schema, struct_schema
 from penstock.connectors.postgres import PostgresSink
 from penstock.connectors.postgres.sink import CONFIG, PostgresSinkTask, _sessions
 from penstock.connectors.postgres.types import MICRO_TIMESTAMP_NAME
 from tests.support.postgres import PostgresServer
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
 KEY = struct_schema(("id", INT32))
+Report = Callable[[Record, Exception], None]
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +46,16 @@ class Sink:
         self.state: Mapping[str, Any] | None = None
         self.reported: list[tuple[int | None, str]] = []
 
-    def put(self, items: Iterable[Record | Batch], commit: bool = True) -> None:
+    def put(self, items: Iterable[Record | Batch], commit: bool = True, report: Report | None = None) -> None:
         task = PostgresSinkTask()
         task.configure(self.config)
-        task.context = SinkContext("sink", 0, self.state, lambda r, e: self.reported.append((r.offset, str(e))))
+        task.context = SinkContext("sink", 0, self.state, report or self._report)
         state = task.put_mixed(items)
         if commit:
             self.state = state
+
+    def _report(self, record: Record, error: Exception) -> None:
+        self.reported.append((record.offset, str(error)))
 
 
 def record(offset: int, number: int, value: Mapping[str, Any] | None, schema: Schema | None = None) -> Record:
@@ -162,3 +168,105 @@ def test_settings_that_cannot_work_together_are_refused() -> None:
     found = PostgresSink().validate({**base, "primary.key.mode": "record_value"})
     assert "primary.key.fields" in found
     assert isinstance(CONFIG, ConfigDef)
+
+
+@pytest.mark.parametrize("mode", ["upsert", "insert"])
+def test_rows_the_table_refuses_in_a_large_batch_are_reported_alone(server: PostgresServer, mode: str) -> None:
+    server.run("CREATE TABLE t (id int PRIMARY KEY, v int CHECK (v < 100000))")
+    bad = (3, 12_345, 24_999)
+    sink = Sink(server, **{"insert.mode": mode})
+    sink.put([record(n, n, {"v": 500_000 if n in bad else n}) for n in range(25_000)])
+    left = sum(range(25_000)) - sum(bad)
+    assert server.run("SELECT count(*), sum(id), sum(v) FROM t") == [(24_997, left, left)]
+    assert [offset for offset, _ in sink.reported] == list(bad)
+
+
+def test_a_refused_row_that_is_not_tolerated_leaves_nothing_of_its_batch(server: PostgresServer) -> None:
+    server.run("CREATE TABLE t (id int PRIMARY KEY, v int CHECK (v < 100000))")
+    sink = Sink(server)
+
+    def refuse(record: Record, error: Exception) -> None:
+        raise error
+
+    with pytest.raises(DataError, match="refuses the record"):
+        sink.put([record(n, n, {"v": 500_000 if n == 7 else n}) for n in range(25_000)], report=refuse)
+    assert rows(server) == []
+    assert server.run("SELECT * FROM penstock_offsets") == []
+
+
+def test_new_and_known_keys_may_come_in_any_order(server: PostgresServer) -> None:
+    """Rows that are all new are inserted, others are merged: the outcome is the same."""
+    sink = Sink(server)
+    sink.put([record(n, 100 + n, {"v": "first"}) for n in range(10)])
+    sink.put([record(10 + n, 200 + n, {"v": "new"}) for n in range(10)])
+    sink.put([record(20, 105, {"v": "second"}), record(21, 50, {"v": "new"}), record(22, 205, {"v": "second"})])
+    sink.put([record(23, 1, {"v": "a"}), record(24, 1, {"v": "b"}), record(25, 2, None)])
+    found = dict(rows(server))
+    assert len(found) == 22
+    assert {number: found[number] for number in (1, 50, 105, 205, 100, 200)} == {
+        1: "b",
+        50: "new",
+        105: "second",
+        205: "second",
+        100: "first",
+        200: "new",
+    }
+
+
+def test_a_row_that_somebody_else_inserts_at_the_same_moment_is_merged(server: PostgresServer) -> None:
+    server.run("CREATE TABLE t (id bigint PRIMARY KEY, v text)")
+    sink = Sink(server)
+    sink.put([])
+    with server.connect(autocommit=False) as other, ThreadPoolExecutor(1) as thread:
+        other.execute("INSERT INTO t VALUES (2, 'theirs')")
+        putting = thread.submit(sink.put, [record(n, n, {"v": "ours"}) for n in range(4)])
+        waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'penstock'"
+        wait_until(lambda: server.run(waiting), "the sink waits for the other transaction")
+        other.commit()
+        putting.result()
+    assert rows(server) == [(n, "ours") for n in range(4)]
+    assert sink.reported == []
+
+
+def test_keys_that_only_the_table_takes_for_the_same_are_one_row(server: PostgresServer) -> None:
+    server.run("CREATE TABLE t (id char(5) PRIMARY KEY, v text)")
+    key = struct_schema(("id", OPTIONAL_STRING))
+    pairs = [("a", "first"), ("b", "other"), ("a  ", "last")]
+    sink = Sink(server)
+    sink.put([Record({"v": v}, {"id": k}, "t", 0, None, key, offset=n) for n, (k, v) in enumerate(pairs)])
+    assert rows(server) == [("a    ", "last"), ("b    ", "other")]
+
+
+def test_deletes_are_left_out_on_request(server: PostgresServer) -> None:
+    sink = Sink(server, **{"delete.enabled": "false"})
+    sink.put([record(0, 1, {"v": "a"}), record(1, 1, None), record(2, 2, {"v": "b"})])
+    assert rows(server) == [(1, "a"), (2, "b")]
+
+
+def test_at_least_once_keeps_no_offsets_and_may_write_a_batch_again(server: PostgresServer) -> None:
+    sink = Sink(server, **{"delivery.guarantee": "at_least_once", "insert.mode": "insert", "primary.key.mode": "none"})
+    for _ in range(2):
+        sink.put([record(0, 1, {"v": "a"})], commit=False)
+    assert rows(server, "v") == [("a",), ("a",)]
+    assert server.run("SELECT to_regclass('penstock_offsets')") == [(None,)]
+
+
+def test_a_user_who_cannot_make_the_table_of_offsets_is_told_what_to_do(server: PostgresServer) -> None:
+    server.run("CREATE TABLE t (id int PRIMARY KEY, v text)")
+    server.run("DROP ROLE IF EXISTS clerk", "CREATE ROLE clerk LOGIN")
+    server.run("GRANT USAGE ON SCHEMA public TO clerk", "GRANT ALL ON t TO clerk")
+    clerk = {"database.user": "clerk", "auto.create": "false"}
+    try:
+        with pytest.raises(PluginError, match=r'CREATE TABLE IF NOT EXISTS "penstock_offsets".*at_least_once'):
+            Sink(server, **clerk).put([record(0, 1, {"v": "a"})])
+        Sink(server, **clerk, **{"delivery.guarantee": "at_least_once"}).put([record(0, 1, {"v": "a"})])
+        assert rows(server) == [(1, "a")]
+        server.run(
+            "CREATE TABLE penstock_offsets (connector text, topic text, part integer, next bigint NOT NULL,"
+            " PRIMARY KEY (connector, topic, part))",
+            "GRANT ALL ON penstock_offsets TO clerk",
+        )
+        Sink(server, **clerk).put([record(1, 2, {"v": "b"})])
+        assert rows(server) == [(1, "a"), (2, "b")]
+    finally:
+        server.run("DROP OWNED BY clerk", "DROP ROLE clerk")

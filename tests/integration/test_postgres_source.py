@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,11 +18,13 @@ from penstock.api import (
     PluginError,
     Progress,
     Record,
+    RetriableError,
     SourceOffset,
     SourceOffsets,
     SourcePartition,
 )
 from penstock.connectors.postgres import PostgresCdc, capture, stream
+from penstock.connectors.postgres.connection import Database
 from penstock.connectors.postgres.source import PostgresCdcTask
 from tests.support.postgres import PostgresServer
 from tests.support.waiting import wait_until
@@ -193,12 +198,122 @@ def test_a_publication_of_somebody_else_is_used_but_never_changed(server: Postgr
     server.run("DROP PUBLICATION shared")
 
 
+def published(server: PostgresServer, name: str) -> list[str]:
+    rows = server.run(f"SELECT tablename FROM pg_publication_tables WHERE pubname = '{name}' ORDER BY 1")
+    return [table for (table,) in rows]
+
+
+def test_the_publication_follows_the_tables_both_ways(server: PostgresServer, captures: list[Capture]) -> None:
+    server.run("CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int PRIMARY KEY)")
+    found = Capture(server, "follow", **{"table.include.list": "public.a"})
+    captures.append(found)
+    steps = {"public.a,public.b": ["a", "b"], "public.b": ["b"], "public.none": [], "": ["a", "b"]}
+    for tables, wanted in steps.items():
+        old = found.config
+        found.config = {**old, "table.include.list": tables}
+        found.connector().on_updated(old, found.config)
+        assert published(server, "penstock_follow") == wanted
+
+
+def test_lists_choose_tables_and_a_publication_may_be_of_all(server: PostgresServer, captures: list[Capture]) -> None:
+    server.run("CREATE SCHEMA IF NOT EXISTS side")
+    for table in ("public.a", "public.b", "side.c"):
+        server.run(f"CREATE TABLE {table} (id int PRIMARY KEY)", f"INSERT INTO {table} VALUES (1)")
+    lists = {
+        "without": {"table.exclude.list": r"public\.b"},
+        "side": {"schema.include.list": "side"},
+        "main": {"schema.exclude.list": "si.*"},
+        "all": {"publication.autocreate.mode": "all_tables", "table.include.list": "public.a"},
+    }
+    try:
+        captures += [Capture(server, name, **more) for name, more in lists.items()]
+        server.run(*(f"INSERT INTO {table} VALUES (2)" for table in ("public.a", "public.b", "side.c")))
+        topics = {one.config["name"]: sorted(one.run().topics) for one in captures}
+        assert published(server, "penstock_all") == ["a", "b", "c"]
+    finally:
+        server.run("DROP SCHEMA side CASCADE")
+    assert topics == {
+        "without": ["without.public.a", "without.side.c"],
+        "side": ["side.side.c"],
+        "main": ["main.public.a", "main.public.b"],
+        "all": ["all.public.a"],
+    }
+
+
+def test_a_publication_that_must_be_there_is_an_error_with_the_way_out(server: PostgresServer) -> None:
+    config = server.config(**{"name": "p", "topic.prefix": "p", "publication.autocreate.mode": "disabled"})
+    with pytest.raises(PluginError, match=r"'penstock_p' does not exist.*Create it, or use filtered"):
+        PostgresCdc().on_created(config)
+    assert slots(server) == []
+
+
+def test_keys_come_from_the_replica_identity(server: PostgresServer, captures: list[Capture]) -> None:
+    columns = "(id int PRIMARY KEY, code text NOT NULL, v text)"
+    identities = {"usual": "DEFAULT", "whole": "FULL", "by_index": "USING INDEX by_index_code", "none": "NOTHING"}
+    for table, identity in identities.items():
+        server.run(
+            f"CREATE TABLE {table} {columns}",
+            f"CREATE UNIQUE INDEX {table}_code ON {table} (code)",
+            f"ALTER TABLE {table} REPLICA IDENTITY {identity}",
+            f"INSERT INTO {table} VALUES (1, 'x', 'read')",
+        )
+    server.run("CREATE TABLE keyless (id int)", "INSERT INTO keyless VALUES (1)")
+    captures.append(Capture(server, "ident").run())
+    for table in ("usual", "whole", "by_index"):
+        server.run(f"UPDATE {table} SET v = 'new'", f"DELETE FROM {table}")
+    server.run("INSERT INTO none VALUES (2, 'y', 'new')", "INSERT INTO keyless VALUES (2)")
+    captures[0].run()
+
+    def told(table: str) -> list[tuple[Any, ...]]:
+        found = captures[0].topics[f"ident.public.{table}"]
+        return [(r.key, r.value and r.value["op"], r.value and r.value["before"]) for r in found]
+
+    one = {"id": 1}
+    assert told("usual") == [
+        (one, "r", None),
+        (one, "u", None),
+        (one, "d", {"id": 1, "code": None, "v": None}),
+        (one, None, None),
+    ]
+    assert told("whole") == [
+        (one, "r", None),
+        (one, "u", {"id": 1, "code": "x", "v": "read"}),
+        (one, "d", {"id": 1, "code": "x", "v": "new"}),
+        (one, None, None),
+    ]
+    x = {"code": "x"}
+    assert told("by_index") == [
+        (x, "r", None),
+        (x, "u", None),
+        (x, "d", {"id": None, "code": "x", "v": None}),
+        (x, None, None),
+    ]
+    assert told("none") == [(one, "r", None), ({"id": 2}, "c", None)]
+    assert told("keyless") == [(None, "r", None), (None, "c", None)]
+
+
+def test_tombstones_are_left_out_on_request(server: PostgresServer, captures: list[Capture]) -> None:
+    server.run("CREATE TABLE t (id int PRIMARY KEY)")
+    captures.append(Capture(server, "plain", **{"tombstones.on.delete": "false", "skipped.operations": "c"}).run())
+    server.run("INSERT INTO t VALUES (1)", "DELETE FROM t")
+    assert [record.value and record.value["op"] for record in captures[0].run().topics["plain.public.t"]] == ["d"]
+
+
+def test_a_slot_stays_on_request(server: PostgresServer) -> None:
+    config = server.config(**{"name": "stays", "topic.prefix": "stays", "slot.drop.on.delete": "false"})
+    PostgresCdc().on_created(config)
+    PostgresCdc().on_deleted(config)
+    assert slots(server) == ["penstock_stays"]
+    PostgresCdc().on_deleted({**config, "slot.drop.on.delete": "true"})
+    assert slots(server) == []
+
+
 @pytest.mark.parametrize("interruptions", [1, 3])
 def test_an_interrupted_reading_misses_nothing_and_repeats_nothing(
     server: PostgresServer, captures: list[Capture], interruptions: int
 ) -> None:
     server.run("CREATE TABLE t (id int, v text)", "ALTER TABLE t REPLICA IDENTITY FULL")
-    server.run("INSERT INTO t SELECT n, repeat('x', 500) FROM generate_series(1, 600) n")
+    server.run("INSERT INTO t SELECT n, repeat('x', 500) FROM generate_series(1, 1200) n")
     found = Capture(server, "broken", **{"snapshot.split.pages": "1"})
     captures.append(found)
     for number in range(interruptions):
@@ -206,7 +321,7 @@ def test_an_interrupted_reading_misses_nothing_and_repeats_nothing(
         server.run(
             f"UPDATE t SET v = 'new {number}' WHERE id % 7 = {number}",
             f"DELETE FROM t WHERE id % 11 = {number}",
-            f"INSERT INTO t VALUES ({1000 + number}, 'added')",
+            f"INSERT INTO t VALUES ({10_000 + number}, 'added')",
         )
         found.step(commit=False)
         found.crash()
@@ -215,7 +330,7 @@ def test_an_interrupted_reading_misses_nothing_and_repeats_nothing(
     read = [key for op, key in found.told("public.t") if op == "r"]
     assert len(read) == len(set(read))
     changes = [pair for pair in found.told("public.t") if pair[0] == "c"]
-    assert changes == [("c", 1000 + number) for number in range(interruptions)]
+    assert changes == [("c", 10_000 + number) for number in range(interruptions)]
 
 
 def _state_of(records: list[Record]) -> dict[int, str]:
@@ -234,13 +349,85 @@ def _state_of(records: list[Record]) -> dict[int, str]:
     return rows
 
 
+def test_a_table_is_read_again_when_its_connection_breaks(server: PostgresServer, captures: list[Capture]) -> None:
+    server.run("CREATE TABLE t (id int PRIMARY KEY, v text)")
+    server.run("INSERT INTO t SELECT n, repeat(md5(n::text), 40) FROM generate_series(1, 30000) n")
+    captures.append(Capture(server, "broken", **{"snapshot.split.pages": "100000"}))
+    plan = captures[0].task.plan(captures[0].offsets)
+    assert plan is not None
+    rows = captures[0].task.read(plan.splits[0])
+    next(rows)
+    reading = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY (SELECT%'"
+    assert server.run(reading) == [(True,)]
+    with pytest.raises(RetriableError, match=r"Table public\.t could not be read"):
+        list(rows)
+    captures[0].run()
+    assert sorted(number for _, number in captures[0].told("public.t")) == list(range(1, 30001))
+
+
+def test_tables_that_change_before_they_are_read_are_looked_up_again(
+    server: PostgresServer, captures: list[Capture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.run("CREATE TABLE gone (id int PRIMARY KEY)", "INSERT INTO gone VALUES (1)")
+    server.run("CREATE TABLE t (id int PRIMARY KEY, v text)", "INSERT INTO t VALUES (1, 'x')")
+    captures.append(Capture(server, "changing"))
+    plan = captures[0].task.plan(captures[0].offsets)
+    assert plan is not None
+    server.run("DROP TABLE gone", "ALTER TABLE t RENAME v TO w")
+    for split in plan.splits:
+        with pytest.raises(RetriableError, match="changed before it was read"):
+            list(captures[0].task.read(split))
+    monkeypatch.setattr("penstock.connectors.postgres.source.LOOK_SECONDS", 0.0)
+    captures[0].run()
+    assert [record.value["after"] for record in captures[0].topics["changing.public.t"]] == [{"id": 1, "w": "x"}]
+
+
+def test_a_stream_that_the_server_ends_is_opened_again(server: PostgresServer, captures: list[Capture]) -> None:
+    server.run("CREATE TABLE t (id int PRIMARY KEY)")
+    captures.append(Capture(server, "ended").run())
+    server.run("INSERT INTO t VALUES (1)")
+    captures[0].run()
+    (kept,) = stream._kept.values()
+    assert server.run("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots") == [(True,)]
+    wait_until(lambda: server.run("SELECT active FROM pg_replication_slots") == [(False,)], "the stream has ended")
+    with pytest.raises(RetriableError, match=r"The stream of slot 'penstock_ended' ended: .*terminating connection"):
+        list(kept.changes(1 << 62, time.monotonic() + 60, 1 << 20))
+    server.run("INSERT INTO t VALUES (2)")
+    captures[0].crash()
+    assert captures[0].run().told("public.t") == [("c", 1), ("c", 2)]
+
+
+def test_a_connection_lost_while_a_stream_begins_is_tried_again(
+    server: PostgresServer, captures: list[Capture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.run("CREATE TABLE t (id int PRIMARY KEY)")
+    captures.append(Capture(server, "begins").run())
+    captures[0].crash()
+    connect = Database.connect
+
+    def lost(database: Database, *args: Any, replication: bool = False, **more: Any) -> Any:
+        connection = connect(database, *args, replication=replication, **more)
+        if replication:
+            with socket.socket(fileno=os.dup(connection.pgconn.socket)) as line:
+                line.shutdown(socket.SHUT_RDWR)
+        return connection
+
+    server.run("INSERT INTO t VALUES (1)")
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "connect", lost)
+        with pytest.raises(RetriableError, match="cannot be read now: server closed the connection"):
+            captures[0].step()
+    assert captures[0].run().told("public.t") == [("c", 1)]
+
+
 def test_large_values_survive_an_interrupted_reading(server: PostgresServer, captures: list[Capture]) -> None:
     large = "(SELECT string_agg(md5(n::text || g), '') FROM generate_series(1, 300) g)"
     server.run("CREATE TABLE t (id int PRIMARY KEY, small int, pad text, v text)")
-    server.run(f"INSERT INTO t SELECT n, 0, repeat('x', 1500), {large} FROM generate_series(1, 40) n")
+    server.run(f"INSERT INTO t SELECT n, 0, repeat('x', 1500), {large} FROM generate_series(1, 120) n")
     found = Capture(server, "toast", **{"snapshot.split.pages": "1"})
     captures.append(found)
     assert found.step()
+    assert len(found.told("public.t")) < 120
     server.run("UPDATE t SET small = 1")
     found.crash()
     found.run()

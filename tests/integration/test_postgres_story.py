@@ -157,6 +157,16 @@ def test_a_slot_of_somebody_else_is_refused_with_the_way_out(
         database.run("SELECT pg_drop_replication_slot('theirs')")
 
 
+def test_a_key_of_debezium_that_would_keep_values_back_is_refused(
+    database: PostgresServer, shared_worker: PenstockProcess
+) -> None:
+    config = source(database, **{"topic.prefix": "leak", "column.exclude.list": "public.people.secret"})
+    answer = shared_worker.http.put("/connectors/leak/config", json=config)
+    assert answer.status_code == 400
+    assert "values that it keeps back would go out" in answer.json()["message"]
+    assert slots(database) == []
+
+
 def test_offsets_are_readable_and_only_set_to_what_the_slot_can_serve(
     database: PostgresServer, shared_worker: PenstockProcess
 ) -> None:
@@ -224,6 +234,14 @@ ALL_TYPES = {
     "r": ("int4range", "'[1,5)'"),
     "mood": ("mood", "'happy'"),
     "dom": ("positive", "5"),
+    "small": ("small_positive", "4"),
+    "priced": ("price", "12.30"),
+    "dbc": ("date", "'0044-03-15 BC'"),
+    "tsbc": ("timestamp", "'0044-03-15 12:00:00 BC'"),
+    "cidr": ("cidr", "'10.0.0.0/8'"),
+    "mac": ("macaddr", "'08:00:2b:01:02:03'"),
+    "vb": ("varbit", "B'101'"),
+    "p": ("point", "'(1,2)'"),
     "nothing": ("text", "NULL"),
 }
 
@@ -237,6 +255,8 @@ def test_every_type_arrives_as_it_was_through_snapshot_and_stream(
     database.run(
         "CREATE TYPE mood AS ENUM ('happy', 'sad')",
         "CREATE DOMAIN positive AS int CHECK (VALUE > 0)",
+        "CREATE DOMAIN small_positive AS positive CHECK (VALUE < 10)",
+        "CREATE DOMAIN price AS numeric(10,2)",
         f"CREATE TABLE types (id int PRIMARY KEY, {columns})",
         f"INSERT INTO types VALUES (1, {values})",
     )
@@ -250,7 +270,7 @@ def test_every_type_arrives_as_it_was_through_snapshot_and_stream(
     shown = ", ".join(f"{name}::text" for name in ALL_TYPES)
     original = database.run(f"SELECT id, {shown} FROM types ORDER BY id")
     copied = database.run(f"SELECT id, {shown} FROM copy.types ORDER BY id")
-    translated = {"m": "-12.30", "tz": "10:30:00+00", "c": "ab", "iv": "76:05:06.5"}
+    translated = {"m": "-12.30", "tz": "10:30:00+00", "c": "ab", "iv": "76:05:06.5", "vb": "00000101"}
     for before, after in zip(original, copied, strict=True):
         for name, was, now in zip(("id", *ALL_TYPES), before, after, strict=True):
             wanted = translated.get(name, was) if was is not None else None
@@ -258,12 +278,15 @@ def test_every_type_arrives_as_it_was_through_snapshot_and_stream(
     kinds = dict(
         database.run("SELECT column_name, data_type FROM information_schema.columns WHERE table_schema='copy'")
     )
-    assert (kinds["ts"], kinds["jb"], kinds["u"], kinds["ia"]) == (
-        "timestamp without time zone",
-        "jsonb",
-        "uuid",
-        "ARRAY",
-    )
+    assert {name: kinds[name] for name in ("ts", "jb", "u", "ia", "dom", "small", "priced")} == {
+        "ts": "timestamp without time zone",
+        "jb": "jsonb",
+        "u": "uuid",
+        "ia": "ARRAY",
+        "dom": "integer",
+        "small": "integer",
+        "priced": "numeric",
+    }
     delete(worker, "types", "types-out")
     wait_until(lambda: slots(database) == [], "the slot is gone")
 
@@ -318,7 +341,15 @@ def test_columns_come_and_go_and_large_values_stay(database: PostgresServer, sha
 def test_a_quiet_table_does_not_hold_back_the_log(database: PostgresServer, shared_worker: PenstockProcess) -> None:
     worker = shared_worker
     database.run("CREATE TABLE quiet (id int PRIMARY KEY)", "CREATE TABLE busy (id int)")
-    names = {"topic.prefix": "quiet", "table.include.list": "public.quiet", "heartbeat.interval.ms": "500"}
+    database.run("CREATE TABLE beats (at timestamptz)")
+    names = {
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "plugin.name": "pgoutput",
+        "topic.prefix": "quiet",
+        "table.include.list": "public.quiet",
+        "heartbeat.interval.ms": "500",
+        "heartbeat.action.query": "INSERT INTO beats VALUES (now())",
+    }
     worker.create("quiet", source(database, **names))
     worker.wait_state("quiet", "RUNNING")
     database.run("INSERT INTO busy SELECT generate_series(1, 10000)")
@@ -330,6 +361,7 @@ def test_a_quiet_table_does_not_hold_back_the_log(database: PostgresServer, shar
 
     wait_until(moved, "the slot moved on without a change of ours")
     wait_until(lambda: records(worker, "__debezium-heartbeat.quiet"), "there is a heartbeat")
+    wait_until(lambda: database.run("SELECT * FROM beats"), "the query of the heartbeat has run")
     assert records(worker, "quiet.public.quiet") == []
     delete(worker, "quiet")
     wait_until(lambda: slots(database) == [], "the slot is gone")

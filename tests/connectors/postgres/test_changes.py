@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.api import Record
@@ -66,6 +66,7 @@ def told(messages: list[bytes], **how: bool) -> list[tuple[str, int, str | None]
 texts = st.one_of(st.none(), st.just(UNCHANGED), st.text(st.characters(exclude_characters="\x00", codec="utf-8")))
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=20))
 def test_cells_found_together_are_those_found_one_by_one(rows: list[list[Cell]]) -> None:
     messages = [insert(*values) for values in rows]

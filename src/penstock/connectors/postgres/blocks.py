@@ -162,10 +162,10 @@ def _blocks(batch: Batch, rule: KeyRule, deletes: bool) -> Iterator[Block]:
         gone |= batch.value.array.is_null().to_numpy(zero_copy_only=False)
     before: Column | None = None
     if _is_envelope(value.array.type):
-        ops = value.array.field(value.array.type.get_field_index("op")).to_pylist()
-        gone |= np.array([op == "d" for op in ops], bool)
+        ops = value.array.field(value.array.type.get_field_index("op"))
+        gone |= _is(ops, "d")
         before, value = _member(value, "before"), _member(value, "after")
-        keep = np.array([op != "t" for op in ops], bool)
+        keep = ~_is(ops, "t")
     else:
         keep = np.ones(len(batch), bool)
     keys = _keys(batch, value, before, gone, rule)
@@ -202,6 +202,12 @@ def _record_of(batch: Batch, row: int) -> Record:
 
 def _is_envelope(kind: pa.DataType) -> bool:
     return bool(pa.types.is_struct(kind)) and {member.name for member in kind} >= _ENVELOPE
+
+
+def _is(texts: pa.Array, wanted: str) -> np.ndarray[Any, Any]:
+    if not pa.types.is_string(texts.type):
+        return np.zeros(len(texts), bool)
+    return np.asarray(pc.equal(texts, wanted).fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def _member(column: Column, name: str) -> Column:

@@ -24,13 +24,17 @@ WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND NOT c.relispartitio
 ORDER BY n.nspname, c.relname
 """
 _COLUMNS = """
-SELECT a.attrelid, a.attname, a.attnotnull, a.atttypid, b.oid,
-       CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END,
+WITH RECURSIVE made_of AS (
+  SELECT oid AS type, typbasetype AS base, typtypmod AS modifier FROM pg_type WHERE typtype = 'd'
+  UNION ALL
+  SELECT m.type, d.typbasetype, d.typtypmod FROM made_of m JOIN pg_type d ON d.oid = m.base WHERE d.typtype = 'd'
+)
+SELECT a.attrelid, a.attname, a.attnotnull, a.atttypid, b.oid, coalesce(m.modifier, a.atttypmod),
        CASE WHEN b.typcategory = 'A' THEN b.typelem ELSE 0::oid END,
        ARRAY(SELECT enumlabel::text FROM pg_enum e WHERE e.enumtypid = b.oid ORDER BY enumsortorder)
 FROM pg_attribute a
-JOIN pg_type t ON t.oid = a.atttypid
-JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+LEFT JOIN made_of m ON m.type = a.atttypid
+JOIN pg_type b ON b.oid = coalesce(m.base, a.atttypid) AND b.typtype <> 'd'
 WHERE a.attrelid = ANY(%s) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 ORDER BY a.attrelid, a.attnum
 """
@@ -97,16 +101,19 @@ class Selection:
     included: tuple[re.Pattern[str], ...] = ()
     excluded: tuple[re.Pattern[str], ...] = ()
     schemas: tuple[re.Pattern[str], ...] = ()
+    excluded_schemas: tuple[re.Pattern[str], ...] = ()
 
     @classmethod
     def of(cls, own: Mapping[str, Any]) -> Selection:
-        """From ``table.include.list``, ``table.exclude.list`` and ``schema.include.list``."""
-        names = ("table.include.list", "table.exclude.list", "schema.include.list")
+        """From the lists of tables and schemas to include and to exclude."""
+        names = ("table.include.list", "table.exclude.list", "schema.include.list", "schema.exclude.list")
         return cls(*(tuple(_pattern(name, text) for text in own[name] or () if text) for name in names))
 
     def takes(self, schema: str, name: str) -> bool:
         full = f"{schema}.{name}"
         if self.schemas and not any(pattern.fullmatch(schema) for pattern in self.schemas):
+            return False
+        if any(pattern.fullmatch(schema) for pattern in self.excluded_schemas):
             return False
         if any(pattern.fullmatch(full) for pattern in self.excluded):
             return False

@@ -1,12 +1,13 @@
-"""Rows into a table: COPY into a staging table of the session, then one statement for all of them."""
+"""Rows into a table: COPY, or COPY into a staging table of the session and then one statement for all of them."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 _NUMBER, _GONE = "_penstock_row", "_penstock_gone"
+_WHOLE_NUMBERS = {"smallint", "integer", "bigint"}
 _WRITE = csv.WriteOptions(include_header=False, batch_size=16_384, quoting_style="needed")
 
 
@@ -35,18 +37,16 @@ class Session:
 
 
 class Loader:
-    """Writes blocks of one table within the current transaction of a session."""
+    """Writes blocks of one table within the current transaction of a session. ``refused`` collects bad records."""
 
-    def __init__(
-        self, session: Session, upserts: bool, placeholder: str, report: Callable[[Record, Exception], None]
-    ) -> None:
+    def __init__(self, session: Session, upserts: bool, placeholder: str) -> None:
         self._session = session
         self._upserts = upserts
         self._placeholder = placeholder
-        self._report = report
+        self.refused: list[tuple[Record, Exception]] = []
 
     def write(self, name: TargetName, blocks: Sequence[Block]) -> None:
-        """Write blocks that have the same columns. Rows that the database refuses are reported one by one."""
+        """Write blocks that have the same columns. Rows that the database refuses are found one by one."""
         first = blocks[0]
         types = {column: cells.type for column, cells in first.columns.items()}
         errors = driver().errors
@@ -61,39 +61,72 @@ class Loader:
     def _write_or_halve(self, target: Target, block: Block) -> None:
         errors = driver().errors
         try:
-            with self._session.connection.transaction():
-                self._write(target, block)
+            self._write_alike(target, block)
         except (errors.DataError, errors.IntegrityError) as error:
             self._session.staging.clear()
             if len(block) == 1:
-                self._report(block.record_at(0), DataError(f"Table {target.name} refuses the record: {error}"))
+                refusal = DataError(f"Table {target.name} refuses the record: {error}")
+                self.refused.append((block.record_at(0), refusal))
                 return
             middle = len(block) // 2
             for start, end in ((0, middle), (middle, len(block))):
                 self._write_or_halve(target, block.take(pa.array(range(start, end), pa.int64())))
 
-    def _write(self, target: Target, block: Block) -> None:
+    def _write_alike(self, target: Target, block: Block) -> None:
+        """Write all rows or none. Keys that differ here may be the same to the table, as with ``citext``."""
+        try:
+            with self._session.connection.transaction():
+                self._write(target, block, _distinct(block))
+        except driver().errors.CardinalityViolation:
+            self._session.staging.clear()
+            with self._session.connection.transaction():
+                self._write(target, block, False)
+
+    def _write(self, target: Target, block: Block, distinct: bool) -> None:
         if not self._upserts or not block.keys:
             rows = block if not pc.any(block.gone).as_py() else block.take(_where(pc.invert(block.gone)))
             if len(rows):
                 self._copy(target.name.sql, rows.columns)
             return
         self._check_unique(target, block.keys)
+        if distinct and self._is_new(target, block) and self._inserted(target, block):
+            return
         staging = self._staging(target, tuple(block.columns))
         extra = {
-            _NUMBER: Cells("bigint", pa.array(range(len(block)), pa.int64())),
+            _NUMBER: Cells("bigint", pa.array(np.arange(len(block)))),
             _GONE: Cells("boolean", block.gone),
         }
         self._copy(staging, {**block.columns, **extra})
-        self._merge(target, staging, block)
+        self._merge(target, staging, block, distinct)
         self._session.connection.execute(f"TRUNCATE {staging}")
 
-    def _merge(self, target: Target, staging: str, block: Block) -> None:
+    def _is_new(self, target: Target, block: Block) -> bool:
+        """Whether the table has no row between the lowest and the highest key: then nothing is there to be merged."""
+        cells = block.columns[block.keys[0]]
+        whole = pa.types.is_integer(cells.array.type) and target.columns[block.keys[0]] in _WHOLE_NUMBERS
+        if len(block.keys) > 1 or not whole or cells.array.null_count or pc.any(block.gone).as_py():
+            return False
+        ends, key = pc.min_max(cells.array), quoted(block.keys[0])
+        found = self._session.connection.execute(
+            f"SELECT 1 FROM {target.name.sql} WHERE {key} BETWEEN {ends['min']} AND {ends['max']} LIMIT 1"
+        )
+        return found.fetchone() is None
+
+    def _inserted(self, target: Target, block: Block) -> bool:
+        """Insert rows; not if somebody else has inserted one of them meanwhile."""
+        try:
+            with self._session.connection.transaction():
+                self._copy(target.name.sql, block.columns)
+        except driver().errors.UniqueViolation:
+            return False
+        return True
+
+    def _merge(self, target: Target, staging: str, block: Block, distinct: bool) -> None:
         execute = self._session.connection.execute
         keys = ", ".join(quoted(key) for key in block.keys)
         newest = f"(SELECT DISTINCT ON ({keys}) * FROM {staging} ORDER BY {keys}, {_NUMBER} DESC)"
         deletes = bool(pc.any(block.gone).as_py())
-        source = staging if not deletes and _distinct(block) else newest
+        source = staging if distinct and not deletes else newest
         if deletes:
             same = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in block.keys)
             execute(f"DELETE FROM {target.name.sql} t USING {newest} s WHERE s.{_GONE} AND {same}")
@@ -205,7 +238,7 @@ def _concatenated(arrays: Sequence[pa.Array]) -> pa.Array:
 
 def _distinct(block: Block) -> bool:
     """Whether no two rows have the same key."""
-    if len(block) == 1:
+    if len(block) == 1 or not block.keys:
         return True
     if len(block.keys) == 1:
         return int(pc.count_distinct(block.columns[block.keys[0]].array).as_py()) == len(block)

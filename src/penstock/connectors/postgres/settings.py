@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.api import ConfigDef, ConfigKey, Importance, Type, at_least, non_empty_string, one_of
 
 from . import connection
@@ -42,6 +44,7 @@ SOURCE = connection.KEYS + ConfigDef(
         "table.exclude.list", Type.LIST, "", _MEDIUM, "Which tables not to capture, in the same form.", None, CAPTURE
     ),
     ConfigKey("schema.include.list", Type.LIST, "", _LOW, "Capture only tables of these schemas.", None, CAPTURE),
+    ConfigKey("schema.exclude.list", Type.LIST, "", _LOW, "Capture no tables of these schemas.", None, CAPTURE),
     ConfigKey(
         "slot.name",
         Type.STRING,
@@ -210,3 +213,12 @@ SOURCE = connection.KEYS + ConfigDef(
         RECORDS,
     ),
 )
+
+_NOT_UNDERSTOOD = ("column.", "message.key.columns", "snapshot.select.statement.overrides")
+
+
+def refused_keys(config: Mapping[str, str]) -> dict[str, list[str]]:
+    """Debezium's keys that decide which values go out, and that nobody here would heed: what to do instead."""
+    advice = "PostgresCdc does not know it, and values that it keeps back would go out. Take it out; transforms such as"
+    advice += " ReplaceField, MaskField and ValueToKey choose columns, hide values and make keys."
+    return {key: [advice] for key in config if key.startswith(_NOT_UNDERSTOOD)}

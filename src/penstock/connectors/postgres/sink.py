@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from penstock.api import (
@@ -22,6 +23,7 @@ from penstock.api import (
 )
 
 from . import connection
+from .background import Background
 from .blocks import Block, KeyRule, blocks_of
 from .connection import Database, driver, failures_retried
 from .loading import Loader, Session
@@ -31,6 +33,9 @@ from .written import OffsetTable, Written
 TABLE, ROWS, DELIVERY = "Tables", "Rows", "Delivery"
 UPSERT, INSERT = "upsert", "insert"
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly_once", "at_least_once"
+ROWS_AT_ONCE = 5_000
+"""So many rows are worth writing while more are converted."""
+
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 
 CONFIG = connection.KEYS + ConfigDef(
@@ -118,7 +123,7 @@ _sessions: dict[tuple[Database, bool, bool, str], Session] = {}
 
 
 class PostgresSinkTask(SinkTask):
-    """One transaction a batch: COPY into staging tables, merge, and the offsets."""
+    """One transaction a batch: COPY, into staging tables where rows must be merged, and the offsets."""
 
     keeps_state = True
 
@@ -148,17 +153,13 @@ class PostgresSinkTask(SinkTask):
         connector = self.context.connector
         stored = self._offsets.read(session.connection, connector, self.context.task) if self._once else {}
         written = Written(stored, self.context.state)
-        loader = Loader(session, self._upserts, self._placeholder, self.context.report)
-        waiting: list[Block] = []
-        for whole in blocks_of(items, self._rule, self._deletes, self.context.report):
-            block = written.rest(whole) if self._once else whole
-            if not len(block):
-                continue
-            if waiting and not _alike(waiting[0], block):
-                self._write(loader, waiting)
-                waiting = []
-            waiting.append(block)
-        self._write(loader, waiting)
+        loader = Loader(session, self._upserts, self._placeholder)
+        with Background() as background:
+            last = self._write_all_but_the_last(background, loader, items, written)
+        self._report(loader)
+        if last:
+            self._write(loader, last)
+            self._report(loader)
         if not self._once:
             return None
         changed = {at: offset for at, offset in written.next.items() if stored.get(at) != offset}
@@ -166,9 +167,31 @@ class PostgresSinkTask(SinkTask):
             self._offsets.write(session.connection, connector, changed)
         return written.state()
 
+    def _write_all_but_the_last(
+        self, background: Background, loader: Loader, items: Iterable[Record | Batch], written: Written
+    ) -> list[Block]:
+        """Write rows while the next ones are converted; those that nothing follows come back."""
+        waiting: list[Block] = []
+        for whole in blocks_of(items, self._rule, self._deletes, self.context.report):
+            block = written.rest(whole) if self._once else whole
+            if not len(block):
+                continue
+            if waiting and (sum(map(len, waiting)) >= ROWS_AT_ONCE or not _alike(waiting[0], block)):
+                background.finish()
+                self._report(loader)
+                background.run(partial(self._write, loader, waiting))
+                waiting = []
+            waiting.append(block)
+        return waiting
+
     def _write(self, loader: Loader, blocks: Sequence[Block]) -> None:
-        if blocks:
-            loader.write(TargetName.of(self._pattern, blocks[0].topic), blocks)
+        loader.write(TargetName.of(self._pattern, blocks[0].topic), blocks)
+
+    def _report(self, loader: Loader) -> None:
+        """Have the runtime decide about records that were refused. Only while nothing is written."""
+        refused, loader.refused = loader.refused, []
+        for record, error in refused:
+            self.context.report(record, error)
 
     @contextlib.contextmanager
     def _session(self) -> Iterator[Session]:
@@ -181,9 +204,7 @@ class PostgresSinkTask(SinkTask):
         outdated: tuple[type[Exception], ...] = _table_errors()
         if session is None or session.connection.closed:
             outdated = ()
-            session = Session(self._database.connect(), Tables(self._creates, self._evolves), {})
-            if self._once:
-                self._offsets.make(session.connection)
+            session = self._new_session()
         try:
             yield session
         except outdated as error:
@@ -193,6 +214,16 @@ class PostgresSinkTask(SinkTask):
             session.connection.close()
             raise
         _sessions[key] = session
+
+    def _new_session(self) -> Session:
+        session = Session(self._database.connect(), Tables(self._creates, self._evolves), {})
+        try:
+            if self._once:
+                self._offsets.make(session.connection)
+        except BaseException:
+            session.connection.close()
+            raise
+        return session
 
 
 def _table_errors() -> tuple[type[Exception], ...]:

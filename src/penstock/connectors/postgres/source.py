@@ -31,7 +31,7 @@ from .catalog import File, Selection, Table, file_number, files_of
 from .connection import driver, failures_retried
 from .lsn import Visibility, lsn_text, parse_lsn
 from .position import TABLE, Position, State, TableProgress, check_partition, server_partition, table_partition
-from .settings import SNAPSHOT_MODES, SOURCE
+from .settings import SNAPSHOT_MODES, SOURCE, refused_keys
 from .shape import EXTRA_FIELDS, Shape, Style
 from .snapshot import Piece, Snapshot, pieces_of, places, read_piece
 from .types import Handling
@@ -44,6 +44,9 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 10.0
 """How often to look for tables that were made or dropped."""
+
+SPLITS_A_CORE = 4
+"""So many pieces of tables are read for one commit: enough that cores rarely wait for each other."""
 
 _PLANNING = {"lock_timeout": "2000", "statement_timeout": "20000"}
 
@@ -217,7 +220,7 @@ class PostgresCdcTask(SourceTask):
         base: Position,
         ends: list[tuple[SourcePartition, SourceOffset]],
     ) -> Plan:
-        room = 2 * (os.cpu_count() or 1)
+        room = SPLITS_A_CORE * (os.cpu_count() or 1)
         splits: list[Split] = []
         for table in unread:
             progress = self._progress(state, table, snapshot)
@@ -331,7 +334,7 @@ class PostgresCdc(SourceConnector):
 
     def validate(self, settings: Config) -> Mapping[str, Sequence[str]]:
         driver()
-        errors: dict[str, list[str]] = {}
+        errors = refused_keys(settings)
         own = SOURCE.parse(settings)
         try:
             Selection.of(own)

@@ -139,7 +139,7 @@ class Stream:
 
     def _ended(self) -> None:
         result = self._pg.get_result()
-        text = result.error_message if result is not None else ""
+        text = result.get_error_message() if result is not None else ""
         raise RetriableError(f"The stream of slot '{self._slot}' ended: {' '.join(text.split()) or 'no reason given'}")
 
 
@@ -161,8 +161,8 @@ def _start(database: Database, slot: str, publication: str, lsn: int) -> Connect
 
 
 def _refuse(database: Database, slot: str, code: bytes, text: str) -> None:
-    if code == b"55006" or code.startswith((b"08", b"57", b"53")):
-        raise RetriableError(f"Slot '{slot}' of {database} is not free: {text}")
+    if not code or code == b"55006" or code.startswith((b"08", b"57", b"53")):
+        raise RetriableError(f"Slot '{slot}' of {database} cannot be read now: {text}")
     raise PluginError(f"Slot '{slot}' of {database} cannot be read: {text}")
 
 

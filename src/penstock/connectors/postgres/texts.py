@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -18,6 +19,7 @@ from penstock.api.record import FrozenKey, Millis
 from . import types
 
 _INFINITE = (1 << 63) - 1
+_EARLY = r"^(0000|-\d+)-"
 _BY_TYPE = {
     SchemaType.INT8: "smallint",
     SchemaType.INT16: "smallint",
@@ -123,7 +125,7 @@ def _timestamps(unit: str) -> Callable[[pa.Array], pa.Array]:
         numbers = pc.cast(array, pa.int64())
         limit = _INFINITE // (1000 if unit == "ms" else 1)
         endless = pc.greater_equal(pc.abs(numbers), limit)
-        texts = pc.cast(pc.cast(pc.if_else(endless, 0, numbers), pa.timestamp(unit)), pa.string())
+        texts = _with_eras(pc.cast(pc.cast(pc.if_else(endless, 0, numbers), pa.timestamp(unit)), pa.string()))
         infinite = pc.if_else(pc.less(numbers, 0), "-infinity", "infinity")
         return pc.if_else(endless, infinite, texts)
 
@@ -133,9 +135,21 @@ def _timestamps(unit: str) -> Callable[[pa.Array], pa.Array]:
 def _dates(array: pa.Array) -> pa.Array:
     numbers = pc.cast(array, pa.int32())
     endless = pc.greater_equal(pc.abs(pc.cast(numbers, pa.int64())), (1 << 31) - 1)
-    texts = pc.cast(pc.cast(pc.if_else(endless, pa.scalar(0, pa.int32()), numbers), pa.date32()), pa.string())
+    days = pc.if_else(endless, pa.scalar(0, pa.int32()), numbers)
+    texts = _with_eras(pc.cast(pc.cast(days, pa.date32()), pa.string()))
     infinite = pc.if_else(pc.less(numbers, 0), "-infinity", "infinity")
     return pc.if_else(endless, infinite, texts)
+
+
+def _with_eras(texts: pa.Array) -> pa.Array:
+    """Dates whose years before the first one count backwards: 0000 and -0043 are 1 BC and 44 BC."""
+    if not pc.any(pc.match_substring_regex(texts, _EARLY)).as_py():
+        return texts
+    return _each(texts, lambda text: re.sub(_EARLY + "(.*)", _before_christ, text))
+
+
+def _before_christ(match: re.Match[str]) -> str:
+    return f"{1 - int(match[1]):04}-{match[2]} BC"
 
 
 def _clock(micros: int) -> str:
@@ -188,9 +202,9 @@ def _item(value: Any) -> str:
 
 
 _WRITERS: dict[str, Callable[[pa.Array], pa.Array]] = {
-    logical.DATE_NAME: _cast(pa.date32()),
+    logical.DATE_NAME: lambda array: _with_eras(pc.cast(pc.cast(array, pa.date32()), pa.string())),
     logical.TIME_NAME: _cast(pa.int32(), pa.time32("ms")),
-    logical.TIMESTAMP_NAME: lambda array: pc.cast(pc.cast(array, pa.timestamp("ms")), pa.string()),
+    logical.TIMESTAMP_NAME: _timestamps("ms"),
     types.DATE_NAME: _dates,
     types.TIME_NAME: lambda array: _each(array, lambda millis: _clock(millis * 1000)),
     types.MICRO_TIME_NAME: lambda array: _each(array, _clock),

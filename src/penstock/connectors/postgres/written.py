@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from penstock.api import PluginError
 
 from .blocks import Block
 from .catalog import quoted
@@ -71,11 +72,20 @@ class OffsetTable:
         if self.exists(connection):
             return
         errors = driver().errors
-        with contextlib.suppress(errors.UniqueViolation, errors.DuplicateTable):
-            connection.execute(
-                f"CREATE TABLE IF NOT EXISTS {self.name} (connector text, topic text, part integer,"
-                f" next bigint NOT NULL, PRIMARY KEY (connector, topic, part))"
-            )
+        statement = (
+            f"CREATE TABLE IF NOT EXISTS {self.name} (connector text, topic text, part integer,"
+            f" next bigint NOT NULL, PRIMARY KEY (connector, topic, part))"
+        )
+        try:
+            connection.execute(statement)
+        except (errors.UniqueViolation, errors.DuplicateTable):
+            return
+        except (errors.InsufficientPrivilege, errors.InvalidSchemaName, errors.ReadOnlySqlTransaction) as error:
+            raise PluginError(
+                f"The table for the offsets of delivery.guarantee=exactly_once cannot be made: {error}. Have somebody "
+                f"create it and let the sink read and write it ({statement}), name another one with offsets.table, or "
+                f"set delivery.guarantee=at_least_once."
+            ) from error
 
     def exists(self, connection: Connection[Any]) -> bool:
         row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [self.name]).fetchone()

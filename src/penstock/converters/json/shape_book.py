@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.api.batch import Column, Part
 
@@ -19,6 +20,7 @@ _WORTH_A_SHAPE = 50
 """A new shape has to fit one in so many rows."""
 
 _LONGEST_REST = 64
+_LONG_ENDING = 64
 
 
 class ShapeBook:
@@ -29,6 +31,7 @@ class ShapeBook:
 
     def __init__(self) -> None:
         self._shapes: list[Shape] = []
+        self._ending: tuple[Shape, bytes] | None = None
         self._rest = 0
         self._next_rest = 1
 
@@ -48,6 +51,39 @@ class ShapeBook:
         return parts
 
     def _read(self, data: pa.Array) -> list[Part]:
+        parts, left = self._read_ending_alike(data)
+        if not len(left):
+            return parts
+        rest = data.take(pa.array(left)) if parts else data
+        parts += [Part(left[part.rows], part.column) for part in self._read_rest(rest)]
+        self._ending = self._long_ending()
+        return parts
+
+    def _read_ending_alike(self, data: pa.Array) -> tuple[list[Part], Rows]:
+        """The rows that end as those before did, and the others. What is cut off need not be looked at again."""
+        if self._ending is None:
+            return [], np.arange(len(data))
+        shape, ending = self._ending
+        alike = pc.ends_with(data, ending).fill_null(False).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(alike)
+        if not len(rows):
+            return [], np.arange(len(data))
+        chosen = data if len(rows) == len(data) else data.take(pa.array(rows))
+        texts = Texts(pc.binary_slice(chosen, 0, -len(ending)))
+        found, _ = _read_shape(shape, texts, texts.plain_rows)
+        parts = [Part(rows[part.rows], part.column) for part in found]
+        missing = np.ones(len(data), bool)
+        for part in parts:
+            missing[part.rows] = False
+        return parts, np.flatnonzero(missing)
+
+    def _long_ending(self) -> tuple[Shape, bytes] | None:
+        narrow = self._shapes[0].narrow if self._shapes else None
+        if narrow is None or len(narrow.between[-1]) < _LONG_ENDING:
+            return None
+        return narrow.without_end()
+
+    def _read_rest(self, data: pa.Array) -> list[Part]:
         texts = Texts(data)
         left = texts.plain_rows
         parts: list[Part] = []

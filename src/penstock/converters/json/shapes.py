@@ -8,7 +8,7 @@ is an object with the same names in the same order. Whatever is not of a known s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,13 +21,17 @@ from .tokens import Kind, kinds_of, typed_as, typed_column
 MAX_MEMBERS = 200
 MAX_LEVELS = 20
 
+_SAMPLES = 16
+_WORTH_SAMPLES = 20 * _SAMPLES
+"""Fewer rows are read sooner than looked at twice."""
+
 _BLANK = re.compile(rb"[ \t\r\n]*")
 _NAME = re.compile(rb'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
 _STRING = re.compile(rb'"[^"\\\x00-\x1f]*"')
 _BARE = re.compile(rb"[-+.0-9A-Za-z]+")
 
-Tree = dict[str, "int | Tree"]
-"""The names of an object with the numbers of their values, or the objects in it."""
+Tree = dict[str, "int | pa.Scalar | Tree"]
+"""The names of an object with the numbers of their values, a value that is always the same, or the objects in it."""
 
 
 class NoShape(Exception):
@@ -36,12 +40,18 @@ class NoShape(Exception):
 
 @dataclass(slots=True)
 class Shape:
-    """What texts of one shape have in common. ``between`` are the bytes before, between and after the values."""
+    """What texts of one shape have in common. ``between`` are the bytes before, between and after the values.
+
+    Values that are the same in all of many texts are taken for a part of what is in between: most of what tells where
+    a record comes from is.
+    """
 
     tree: Tree
     between: list[bytes]
     is_string: list[bool]
     quotes: int = field(init=False)
+    narrow: Shape | None = field(init=False, default=None)
+    """This shape with what was the same in the texts that were read last, if much was."""
 
     def __post_init__(self) -> None:
         self.quotes = sum(part.count(b'"') for part in self.between)
@@ -64,11 +74,54 @@ class Shape:
             lines = texts.quotes_of(rows, self.quotes)
         if lines is None or not len(rows):
             return
-        starts, ends, fits = self._values(texts, rows, lines)
+        self.narrow = self._narrowed(texts, rows, lines)
+        for shape in (self,) if self.narrow is None else (self.narrow, self):
+            starts, ends, fits = shape._values(texts, rows, lines)
+            if fits.all():
+                yield from shape._structs(rows, texts.strings(starts, ends))
+                return
+            if fits.any():
+                yield from shape._structs(rows[fits], texts.strings(starts[fits], ends[fits]))
+            rows, lines = rows[~fits], lines[~fits]
+
+    def without_end(self) -> tuple[Shape, bytes]:
+        """The shape of texts that were cut off after their last value and one byte, and what was cut off."""
+        *between, last = self.between
+        return Shape(self.tree, [*between, last[:1]], self.is_string), last[1:]
+
+    def _narrowed(self, texts: Texts, rows: Rows, lines: Rows) -> Shape | None:
+        """This shape with the values that are the same in samples of the rows; ``None`` where hardly any are."""
+        if len(rows) < _WORTH_SAMPLES:
+            return None
+        some = np.linspace(0, len(rows) - 1, _SAMPLES).astype(np.int64)
+        starts, ends, fits = self._values(texts, rows[some], lines[some])
         if not fits.all():
-            rows, starts, ends = rows[fits], starts[fits], ends[fits]
-        if len(rows):
-            yield from self._structs(rows, texts.strings(starts, ends))
+            return None
+        known: dict[int, tuple[bytes, pa.Scalar]] = {}
+        for at, is_string in enumerate(self.is_string):
+            found = {texts.data[start:end].tobytes() for start, end in zip(starts[:, at], ends[:, at], strict=True)}
+            text = found.pop()
+            if not found and (value := _constant(text, is_string)) is not None:
+                known[at] = text, value
+        return self._with(known) if 2 <= len(known) < len(self.is_string) else None
+
+    def _with(self, known: Mapping[int, tuple[bytes, pa.Scalar]]) -> Shape:
+        """This shape where some values are known: they become part of what is in between."""
+        between, numbers = [self.between[0]], dict[int, int]()
+        for at, part in enumerate(self.between[1:]):
+            if at in known:
+                between[-1] += known[at][0] + part
+            else:
+                numbers[at] = len(numbers)
+                between.append(part)
+
+        def narrowed(tree: Tree) -> Tree:
+            return {name: narrowed(m) if isinstance(m, dict) else leaf(m) for name, m in tree.items()}
+
+        def leaf(member: int | pa.Scalar) -> int | pa.Scalar:
+            return numbers[member] if member in numbers else known[member][1]
+
+        return Shape(narrowed(self.tree), between, [self.is_string[at] for at in numbers])
 
     def _values(self, texts: Texts, rows: Rows, lines: Rows) -> tuple[Rows, Rows, npt.NDArray[np.bool_]]:
         """Where the values of the rows begin and end, and whether the bytes in between are those of the shape."""
@@ -100,7 +153,7 @@ class Shape:
         ]
         mixed = [at for at, column in enumerate(columns) if column is None]
         if not mixed:
-            yield rows, self._struct(self.tree, columns)
+            yield rows, self._struct(self.tree, columns, len(rows))
             return
         kinds = np.stack([kinds_of(strings[at]) for at in mixed], axis=1)
         for mix in np.unique(kinds, axis=0):
@@ -111,11 +164,23 @@ class Shape:
             part = [column.take(pa.array(chosen)) for column in whole]
             for at, kind in zip(mixed, mix, strict=True):
                 part[at] = typed_as(Kind(kind), part[at])
-            yield rows[chosen], self._struct(self.tree, part)
+            yield rows[chosen], self._struct(self.tree, part, len(chosen))
 
-    def _struct(self, tree: Tree, columns: list[pa.Array | None]) -> pa.StructArray:
-        members = [columns[m] if isinstance(m, int) else self._struct(m, columns) for m in tree.values()]
+    def _struct(self, tree: Tree, columns: list[pa.Array | None], size: int) -> pa.StructArray:
+        members = []
+        for member in tree.values():
+            if isinstance(member, dict):
+                members.append(self._struct(member, columns, size))
+            else:
+                members.append(columns[member] if isinstance(member, int) else pa.repeat(member, size))
         return pa.StructArray.from_arrays(members, names=list(tree))
+
+
+def _constant(text: bytes, is_string: bool) -> pa.Scalar | None:
+    """The value that a text stands for; ``None`` when it needs a second look."""
+    token = pa.array([text.decode()], pa.string())
+    column = token if is_string else typed_column(token)
+    return None if column is None else column[0]
 
 
 class _Learner:

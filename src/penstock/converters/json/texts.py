@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Rows = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 _QUOTE, _BACKSLASH, _SPACE, _FIRST_BEYOND_ASCII = 0x22, 0x5C, 0x20, 0x80
 _WORD = 8
+_LONG = 3 * _WORD
 _MASKS = [np.uint64((1 << (8 * length)) - 1) for length in range(_WORD + 1)]
 
 
@@ -82,16 +84,30 @@ class Texts:
         return np.asarray(rows[first[rows + 1] - first[rows] == count])
 
     def equal_at(self, starts: Rows, expected: bytes) -> npt.NDArray[np.bool_]:
-        """Whether the expected bytes stand at each of the positions, which must leave room for them."""
-        result = np.ones(len(starts), bool)
+        """Whether the expected bytes stand at each of the positions, none of which is negative."""
         length = len(expected)
+        result = starts <= len(self.data) - length
+        if not result.all():
+            starts = np.where(result, starts, 0)
+            if len(self.data) < length:
+                return result
         if length < _WORD:
             result &= (self._words[starts] & _MASKS[length]) == np.uint64(int.from_bytes(expected, "little"))
             return result
+        if length > _LONG:
+            return result & self._equal_pieces(starts, expected)
         for at in [*range(0, length - _WORD, _WORD), length - _WORD]:
             word = np.uint64(int.from_bytes(expected[at : at + _WORD], "little"))
             result &= self._words[starts + at] == word
         return result
+
+    def _equal_pieces(self, starts: Rows, expected: bytes) -> npt.NDArray[np.bool_]:
+        """The same for many bytes, which are cut out to be compared as a whole."""
+        length = len(expected)
+        every: npt.NDArray[Any] = np.ndarray((len(self.data) - length + 1,), f"V{length}", self._padded, 0, (1,))
+        kind = pa.binary(length)
+        pieces = pa.Array.from_buffers(kind, len(starts), [None, pa.py_buffer(every[starts].view(np.uint8))])
+        return np.asarray(pc.equal(pieces, pa.scalar(expected, kind)).to_numpy(zero_copy_only=False))
 
     def strings(self, starts: Rows, ends: Rows) -> list[pa.Array]:
         """Pieces of rows as string arrays, one array for each column of ``starts`` and ``ends``.
