@@ -28,7 +28,7 @@ def expressions() -> list[str]:
 
 
 def test_every_metric_and_label_of_it_exists() -> None:
-    variables = [one["query"]["query"] for one in dashboard()["templating"]["list"] if one["type"] == "query"]
+    variables = [one["query"] for one in dashboard()["templating"]["list"] if one["type"] == "query"]
     used = {(name, labels) for text in [*expressions(), *variables] for name, labels in METRIC.findall(text)}
     assert len(used) > 20
     for name, labels in used:
@@ -58,3 +58,16 @@ def test_panels_are_whole() -> None:
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
         for target in panel["targets"]:
             assert target["expr"].count("(") == target["expr"].count(")")
+
+
+def test_options_are_as_grafana_s_schema_has_them() -> None:
+    """What it leaves to nobody: in each variable's choice, in the options of single numbers, in legends."""
+    for variable in dashboard()["templating"]["list"]:
+        assert isinstance(variable["query"], str)
+        assert {"text", "value"} <= variable.get("current", {"text": "", "value": ""}).keys()
+    for panel in panels():
+        options = panel["options"]
+        if panel["type"] == "stat":
+            assert {"justifyMode", "orientation", "textMode", "wideLayout", "reduceOptions"} <= options.keys()
+        else:
+            assert {"showLegend", "displayMode", "placement", "calcs"} <= options["legend"].keys()

@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import kubernetes_validate
 import pytest
 import yaml
 
@@ -55,6 +56,18 @@ def test_services_and_labels_of_the_manifests_fit_together() -> None:
     services = {item["metadata"]["name"]: item["spec"] for item in MANIFESTS if item["kind"] == "Service"}
     assert pods["serviceName"] in services
     assert all(service["selector"] == pods["template"]["metadata"]["labels"] for service in services.values())
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: f"{each['kind']}-{each['metadata']['name']}")
+def test_kubernetes_knows_every_field_of_the_manifests(manifest: dict[str, object]) -> None:
+    kubernetes_validate.validate(manifest, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_brokers_keep_their_records_in_the_volume_of_the_compose_file() -> None:
+    kafka = COMPOSE["services"]["kafka"]
+    [(volume, folder)] = [mount.split(":") for mount in kafka["volumes"]]
+    assert volume in COMPOSE["volumes"]
+    assert kafka["environment"]["KAFKA_LOG_DIRS"] == folder
 
 
 def test_the_entrypoint_starts_an_executor_the_way_spark_asks_for_it(tmp_path: Path) -> None:

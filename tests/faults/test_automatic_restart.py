@@ -69,11 +69,30 @@ def test_attempts_come_to_an_end_and_a_user_begins_them_anew(probe: Probe) -> No
     wait_until(lambda: str(health(probe)["reason"]).endswith(reason), "it was given up", SECONDS)
     assert probe.count("task.start") == 3
     assert health(probe)["health"] == "failed"
-    assert set(probe.worker.status(probe.name)["tasks"][0]) == {"id", "state", "worker_id", "version", "trace"}
+    status = probe.worker.status(probe.name)["tasks"][0]
+    assert (status["state"], status["restarts"], "next_restart" in status) == ("FAILED", 2, False)
     probe.heal()
     assert probe.request("POST", "/tasks/0/restart").status_code == 204
     probe.wait("RUNNING")
     assert health(probe)["restarts"] == 0
+
+
+def test_a_status_tells_of_the_next_restart_wherever_it_is_asked_for(probe: Probe) -> None:
+    probe.create_with_trouble({**LATE, "fail": "task.start"})
+    wait_until(lambda: "next_restart" in probe.worker.status(probe.name)["tasks"][0], "a restart is planned", SECONDS)
+    status = probe.worker.status(probe.name)
+    assert (status["connector"]["restarts"], "next_restart" in status["connector"]) == (0, False)
+    assert probe.request("GET", "/tasks/0/status").json() == status["tasks"][0]
+    listed = probe.worker.http.get("/connectors", params={"expand": "status"}).json()
+    assert listed[probe.name]["status"] == status
+    probe.request("PUT", "/stop")
+
+
+def test_a_status_without_automatic_restarts_has_the_keys_of_kafka_connect(probe: Probe) -> None:
+    probe.create_with_trouble({"fail": "task.start"})
+    status = probe.wait_states("RUNNING", "FAILED")
+    assert set(status["tasks"][0]) == {"id", "state", "worker_id", "version", "trace"}
+    assert set(status["connector"]) == {"state", "worker_id", "version"}
 
 
 def test_the_log_of_a_connector_can_be_asked_for_and_is_json_in_the_file(probe: Probe) -> None:

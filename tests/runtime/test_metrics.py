@@ -36,14 +36,14 @@ def test_a_window_forgets_what_is_older_than_two_samples(clock: Clock) -> None:
     window.record(10)
     clock.now += 20
     window.record(20)
-    assert (window.average, window.most, window.rate) == (15, 20, 1)
+    assert (window.average, window.least, window.most, window.rate) == (15, 10, 20, 1)
     clock.now += 20
     window.record(60)
     assert (window.average, window.most, window.rate) == (30, 60, 90 / 40)
     clock.now += 40
     assert (window.average, window.most) == (60, 60)
     clock.now += 60
-    assert (window.average, window.most, window.rate, window.count_rate) == (0, 0, 0, 0)
+    assert (window.average, window.least, window.most, window.rate, window.count_rate) == (0, 0, 0, 0, 0)
 
 
 def test_a_batch_counts_when_it_is_committed_and_its_errors_also_when_not(clock: Clock) -> None:

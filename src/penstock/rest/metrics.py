@@ -47,8 +47,9 @@ def _text(herder: Herder, known: Sequence[Known], families: Families) -> bytes:
     _add_workers(families, known)
     add_worker(families, herder.worker_id, herder.worker_metrics(), herder.group())
     _add_connectors(families, known)
+    made_of = {info.name: _about(info, status) for info, status in known}
     for measured in herder.measured():
-        add_task(families, measured)
+        add_task(families, measured, made_of.get(measured.task.connector, {}))
     _add_hooks(families, herder, known)
     return exposition(families.all())
 
@@ -62,6 +63,13 @@ def _known(herder: Herder) -> list[Known]:
         except NotFound:
             continue
     return found
+
+
+def _about(info: ConnectorInfo, status: ConnectorStatus) -> dict[str, str | None]:
+    return {
+        "connector_class": info.config.get("connector.class"),
+        "connector_version": status.connector.version,
+    }
 
 
 def _add_workers(families: Families, known: Sequence[Known]) -> None:
@@ -79,8 +87,7 @@ def _add_connectors(families: Families, known: Sequence[Known]) -> None:
             1,
             connector=info.name,
             connector_type=info.type,
-            connector_class=info.config.get("connector.class"),
-            connector_version=status.connector.version,
+            **_about(info, status),
             status=status.connector.state.value.lower(),
         )
         families.add("kafka_connect_worker_connector_total_task_count", len(status.tasks), connector=info.name)

@@ -38,7 +38,10 @@ def _section(title: str, prefix: str, labels: str, *metrics: tuple[str, str, str
 
 
 _TASK = "connector task"
-_CONVERTERS = "key_converter_class value_converter_class header_converter_class"
+_CONVERTERS = (
+    "key_converter_class key_converter_version value_converter_class value_converter_version "
+    "header_converter_class header_converter_version"
+)
 
 SECTIONS = (
     _section(
@@ -73,6 +76,11 @@ SECTIONS = (
         ("time_since_last_rebalance_ms", GAUGE, "Time since the last rebalance ended."),
     ),
     _section(
+        "What the group gave the worker that answers (cluster only)", "kafka_connect_coordinator", "worker_id",
+        ("assigned_connectors", GAUGE, "Connectors that the worker has to run."),
+        ("assigned_tasks", GAUGE, "Tasks that the worker has to run."),
+    ),
+    _section(
         "Connectors", "kafka_connect", "connector",
         ("connector_status connector_type connector_class connector_version status", GAUGE,
          "1 for the state that a connector is in."),
@@ -88,7 +96,8 @@ SECTIONS = (
     ),
     _section(
         "Tasks", "kafka_connect_connector_task", _TASK,
-        (f"info connector_type task_class {_CONVERTERS}", GAUGE, "What a task is made of."),
+        (f"info connector_type connector_class connector_version task_class task_version {_CONVERTERS}", GAUGE,
+         "What a task is made of."),
         ("running_ratio", GAUGE, "Part of its life that the task was running, 0 to 1."),
         ("pause_ratio", GAUGE, "Part of its life that the task was paused, 0 to 1."),
         ("batch_size_avg", GAUGE, "Records of a batch, on average."),
@@ -97,6 +106,11 @@ SECTIONS = (
         ("offset_commit_max_time_ms", GAUGE, "Time of the longest commit."),
         ("offset_commit_success_percentage", GAUGE, "Part of the commits that succeeded, 0 to 1."),
         ("offset_commit_failure_percentage", GAUGE, "Part of the commits that failed, 0 to 1."),
+    ),
+    _section(
+        "Transforms and predicates of tasks", "kafka_connect_connector", _TASK,
+        ("transform_info transform transform_class transform_version", GAUGE, "What a transform of a task is."),
+        ("predicate_info predicate predicate_class predicate_version", GAUGE, "What a predicate of a task is."),
     ),
     _section(
         "Source tasks", "kafka_connect_source_task", _TASK,
@@ -109,6 +123,9 @@ SECTIONS = (
         ("source_record_active_count_max", GAUGE, "Most records that waited for a commit."),
         ("poll_batch_avg_time_ms", GAUGE, "Time to read a batch, on average."),
         ("poll_batch_max_time_ms", GAUGE, "Time to read the slowest batch."),
+        ("transaction_size_avg", GAUGE, "Records of a transaction, on average; of sources that write in some."),
+        ("transaction_size_min", GAUGE, "Records of the smallest transaction."),
+        ("transaction_size_max", GAUGE, "Records of the largest transaction."),
     ),
     _section(
         "Sink tasks", "kafka_connect_sink_task", _TASK,
@@ -127,6 +144,7 @@ SECTIONS = (
         ("offset_commit_completion_total", COUNTER, "Commits that succeeded."),
         ("offset_commit_completion_rate", GAUGE, "Commits that succeeded, a second."),
         ("offset_commit_skip_total", COUNTER, "Commits that failed, or came too late to count."),
+        ("offset_commit_skip_rate", GAUGE, "Commits that failed or came too late, a second."),
     ),
     _section(
         "Errors of tasks", "kafka_connect_task_error", _TASK,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.runtime.metrics import GroupView, MeasuredTask, Startups, TaskMetrics, WorkerMetrics
 from penstock.runtime.requests import State
+from penstock.runtime.task_parts import Part, TaskParts
 from penstock.runtime.windows import Window
 
 from .metrics_catalog import Families
@@ -12,8 +15,8 @@ _MS = 1000.0
 _NEVER = Window()
 
 
-def add_task(families: Families, measured: MeasuredTask) -> None:
-    """All that is known of a task."""
+def add_task(families: Families, measured: MeasuredTask, about: Mapping[str, str | None]) -> None:
+    """All that is known of a task; ``about`` are the class and version of its connector."""
     labels = {"connector": measured.task.connector, "task": measured.task.task}
     found = measured.metrics
     values = {
@@ -25,12 +28,27 @@ def add_task(families: Families, measured: MeasuredTask) -> None:
         "penstock_task_records_filtered_total": found.filtered,
         "penstock_task_last_progress_timestamp_seconds": found.last_progress,
     }
-    families.add("kafka_connect_connector_task_info", 1, **labels, connector_type=measured.kind, **measured.about)
+    made_of = {"connector_type": measured.kind, **about}
+    for role, part in measured.parts.roles.items():
+        made_of |= _plugin(role, part)
+    families.add("kafka_connect_connector_task_info", 1, **labels, **made_of)
+    _add_chain(families, measured.parts, labels)
     for name, value in values.items():
         if value is not None:
             families.add(name, value, **labels)
     for step, seconds in list(found.seconds.items()):
         families.add("penstock_task_step_seconds_total", seconds, **labels, step=step)
+
+
+def _add_chain(families: Families, parts: TaskParts, labels: Mapping[str, object]) -> None:
+    """The transforms of a task, and the predicates in its chain."""
+    for kind, found in (("transform", parts.transforms), ("predicate", parts.predicates)):
+        for alias, part in found.items():
+            families.add(f"kafka_connect_connector_{kind}_info", 1, **labels, **{kind: alias}, **_plugin(kind, part))
+
+
+def _plugin(name: str, part: Part) -> dict[str, str]:
+    return {f"{name}_class": part.class_name, f"{name}_version": part.version}
 
 
 def _common(found: TaskMetrics) -> dict[str, float | None]:
@@ -59,6 +77,9 @@ def _source(found: TaskMetrics) -> dict[str, float | None]:
         f"{task}_source_record_active_count_max": found.actives.most,
         f"{task}_poll_batch_avg_time_ms": reading.average * _MS,
         f"{task}_poll_batch_max_time_ms": reading.most * _MS,
+        f"{task}_transaction_size_avg": found.transactions.average,
+        f"{task}_transaction_size_min": found.transactions.least,
+        f"{task}_transaction_size_max": found.transactions.most,
     }
 
 
@@ -80,6 +101,7 @@ def _sink(found: TaskMetrics, lag: int | None) -> dict[str, float | None]:
         f"{task}_offset_commit_completion_total": found.commits,
         f"{task}_offset_commit_completion_rate": found.commit_seconds.count_rate,
         f"{task}_offset_commit_skip_total": found.commits_failed,
+        f"{task}_offset_commit_skip_rate": found.commit_failures.count_rate,
     }
 
 
@@ -103,6 +125,8 @@ def add_worker(families: Families, worker: str, metrics: WorkerMetrics, group: G
     _add_startups(families, worker, "task", metrics.tasks)
     if group is None:
         return
+    families.add("kafka_connect_coordinator_assigned_connectors", group.connectors, worker_id=worker)
+    families.add("kafka_connect_coordinator_assigned_tasks", group.tasks, worker_id=worker)
     prefix, rounds = "kafka_connect_worker_rebalance", group.rebalances
     families.add(f"{prefix}_info", 1, worker_id=worker, leader_name=group.leader, connect_protocol=group.protocol)
     families.add(f"{prefix}_epoch", group.epoch, worker_id=worker)

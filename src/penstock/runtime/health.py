@@ -14,8 +14,6 @@ from .traces import headline
 HEALTHY, DEGRADED, STALLED, FAILED = "healthy", "degraded", "stalled", "failed"
 """It works; it works in part, or not yet; it does not come on; it does not work."""
 
-HEALTHS = (HEALTHY, DEGRADED, STALLED, FAILED)
-
 _REASONS = {
     State.PAUSED: "It is paused.",
     State.STOPPED: "It is stopped.",

@@ -46,6 +46,13 @@ def level_name(number: int) -> str:
     return max((value, name) for name, value in LEVELS.items() if value <= max(number, 1))[1]
 
 
+def no_logs_yet() -> None:
+    """Until :func:`configure_logging` is called lines go nowhere: Python would print warnings as they come."""
+    root = logging.getLogger()
+    if not root.handlers:
+        root.addHandler(logging.NullHandler())
+
+
 def configure_logging(
     level: str = "INFO", file: Path | None = None, as_json: bool = False, worker: str = ""
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -11,6 +11,7 @@ from threading import Lock
 from penstock.spark.splits import Receipt
 
 from .requests import State, TaskId
+from .task_parts import TaskParts
 from .windows import Window
 
 
@@ -18,6 +19,7 @@ from .windows import Window
 class TaskMetrics:
     """Counters of one task since it was started, fed by receipts. Written on the runtime's loop only.
 
+    ``transactions`` has the records of each.
     ``busy_since`` and ``troubled_since`` are readings of ``time.monotonic()``: when the step in progress began, and
     when the task first had to try a batch again since it last made progress. ``last_progress`` and ``last_error`` are
     seconds since 1970.
@@ -51,6 +53,8 @@ class TaskMetrics:
     batch_sizes: Window = field(default_factory=Window)
     batch_seconds: dict[str, Window] = field(default_factory=dict)
     commit_seconds: Window = field(default_factory=Window)
+    commit_failures: Window = field(default_factory=Window)
+    transactions: Window = field(default_factory=Window)
     _durations: dict[State, float] = field(default_factory=dict)
     _state: State | None = None
     _state_since: float = 0.0
@@ -114,6 +118,7 @@ class TaskMetrics:
             yield
         except Exception:
             self.commits_failed += 1
+            self.commit_failures.record(1)
             self.dead_letters_lost += _dead_letters(receipts)
             raise
         self.commits += 1
@@ -170,12 +175,12 @@ def _dead_letters(receipts: Sequence[Receipt]) -> int:
 
 @dataclass(frozen=True)
 class MeasuredTask:
-    """A task that runs here, with its counters. ``kind`` is ``source`` or ``sink``, ``about`` names its classes."""
+    """A task that runs here, with its counters. ``kind`` is ``source`` or ``sink``, ``parts`` what it is made of."""
 
     task: TaskId
     kind: str
     metrics: TaskMetrics
-    about: Mapping[str, str]
+    parts: TaskParts
     lag: int | None = None
 
 
@@ -247,12 +252,14 @@ class Rebalances:
 
 @dataclass(frozen=True)
 class GroupView:
-    """What a worker knows of its group."""
+    """What a worker knows of its group, and how many ``connectors`` and ``tasks`` the group gave it."""
 
     leader: str
     epoch: int
     protocol: str
     rebalances: Rebalances
+    connectors: int
+    tasks: int
 
 
 class WorkerMetrics:

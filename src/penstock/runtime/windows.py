@@ -1,7 +1,8 @@
-"""Rates, averages and maxima over the last minute, as Kafka Connect's metrics have them."""
+"""Rates, averages, minima and maxima over the last minute, as Kafka Connect's metrics have them."""
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ class _Sample:
     start: float
     count: int = 0
     total: float = 0.0
+    least: float = math.inf
     most: float = 0.0
 
 
@@ -29,6 +31,7 @@ class Window:
         sample = self._current()
         sample.count += 1
         sample.total += value
+        sample.least = min(sample.least, value)
         sample.most = max(sample.most, value)
 
     @property
@@ -39,6 +42,12 @@ class Window:
         return sum(sample.total for sample in samples) / count if count else 0.0
 
     @property
+    def least(self) -> float:
+        """The smallest value; 0 when nothing was recorded."""
+        found = min(sample.least for sample in self._samples())
+        return found if math.isfinite(found) else 0.0
+
+    @property
     def most(self) -> float:
         """The largest value; 0 when nothing was recorded."""
         return max(sample.most for sample in self._samples())
@@ -46,16 +55,16 @@ class Window:
     @property
     def rate(self) -> float:
         """The sum of the values for each second; of a short time as if it had been a whole window."""
-        samples = self._samples()
-        elapsed = time.monotonic() - min(sample.start for sample in samples)
-        return sum(sample.total for sample in samples) / max(elapsed, WINDOW_SECONDS)
+        return self._for_each_second(sum(sample.total for sample in self._samples()))
 
     @property
     def count_rate(self) -> float:
         """How many values there were for each second."""
-        samples = self._samples()
-        elapsed = time.monotonic() - min(sample.start for sample in samples)
-        return sum(sample.count for sample in samples) / max(elapsed, WINDOW_SECONDS)
+        return self._for_each_second(sum(sample.count for sample in self._samples()))
+
+    def _for_each_second(self, amount: float) -> float:
+        elapsed = time.monotonic() - min(sample.start for sample in self._samples())
+        return amount / max(elapsed, WINDOW_SECONDS)
 
     def _samples(self) -> list[_Sample]:
         self._current()
