@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.support.worker import PenstockProcess
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 SECONDS = 120.0
-REBALANCES = next(section for section in SECTIONS if "cluster only" in section.title)
+OF_CLUSTERS = [metric.name for section in SECTIONS if "cluster only" in section.title for metric in section.metrics]
 
 
 @pytest.fixture
@@ -67,6 +68,7 @@ def test_the_owner_restarts_what_failed_and_everybody_knows(cluster: Cluster, pr
     )
     for worker in cluster.workers:
         wait_until(lambda: _restarts(worker, probe.name) >= 2, "the restarts are known", SECONDS)  # noqa: B023
+        assert _restarts_in_status(worker, probe.name) >= 2
         wait_until(lambda: _told_by_all(cluster, worker, probe.name), "every worker's log", SECONDS)  # noqa: B023
     probe.heal()
     probe.wait("RUNNING", tasks=3)
@@ -81,12 +83,31 @@ def _told_by_all(cluster: Cluster, worker: PenstockProcess, name: str) -> bool:
     return failing and owners.get("1") in {line["worker_id"] for line in lines}
 
 
+def _restarts_in_status(worker: PenstockProcess, name: str) -> int:
+    status = worker.http.get(f"/connectors/{name}/status").json()
+    return next((int(task["restarts"]) for task in status["tasks"] if task["id"] == 1), 0)
+
+
 def _restarts(worker: PenstockProcess, name: str) -> int:
     return next((int(task["restarts"]) for task in health(worker, name)["tasks"] if task["id"] == 1), 0)
 
 
-def test_every_worker_counts_its_rebalances(cluster: Cluster) -> None:
+def test_every_worker_tells_its_rebalances_and_its_share(cluster: Cluster, probe: Probe) -> None:
+    probe.create_running(tasks=4)
     for worker in cluster.workers:
         text = worker.http.get("/metrics").text
-        for metric in REBALANCES.metrics:
-            assert f"\n{metric.name}{{" in text, metric.name
+        for metric in OF_CLUSTERS:
+            assert f"\n{metric}{{" in text, metric
+    wanted = [len(probe.worker.http.get("/connectors").json()), _all_tasks(probe.worker)]
+    wait_until(lambda: [_assigned(cluster, what) for what in ("connectors", "tasks")] == wanted, "all is shared out")
+
+
+def _assigned(cluster: Cluster, what: str) -> int:
+    """The sum over all workers."""
+    sample = re.compile(rf"^kafka_connect_coordinator_assigned_{what}\{{.*\}} (\d+)$", re.M)
+    return sum(int(number) for worker in cluster.workers for number in sample.findall(worker.http.get("/metrics").text))
+
+
+def _all_tasks(worker: PenstockProcess) -> int:
+    found = worker.http.get("/connectors", params={"expand": "status"}).json()
+    return sum(len(one["status"]["tasks"]) for one in found.values())

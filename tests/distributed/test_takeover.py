@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from tests.support.kafka import KafkaBroker
 from tests.support.kafka_connect import KafkaConnect
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 FILE_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 UNKNOWN = "io.example.UnheardOfConnector"
+UNKNOWN_TRANSFORM = "io.example.UnheardOfTransform"
 GROUP = "moved"
 OURS = ("lifecycle-", "cleanup-", "pipeline-", "session-key")
 
@@ -85,7 +87,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(broker: KafkaBroker, other_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> World:
     """A Kafka Connect cluster that ran for a while and was stopped."""
     world = World(broker, tmp_path_factory.mktemp("takeover"))
     world.write_lines("connect")
@@ -111,6 +113,7 @@ def world(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Worl
             60,
         )
     _write_unknown(world)
+    _write_elsewhere(world, other_broker)
     return world
 
 
@@ -122,7 +125,10 @@ def test_a_dry_run_tells_what_becomes_of_each_connector(world: World) -> None:
     for word in ("lines-in", "lines-out", "paused", "stopped", "connect-lines-out", "RUNNING", "PAUSED", "STOPPED"):
         assert word in shown
     assert f"unknown: there is no {UNKNOWN} here" in shown
-    assert "4 of 5 connectors go on." in shown
+    assert f"half-known: Invalid value {UNKNOWN_TRANSFORM} for configuration transforms.t.type" in shown
+    assert "doubtful: goes on, but its tasks may fail." in shown
+    assert "2 partitions of group connect-elsewhere" in shown
+    assert "6 of 8 connectors go on." in shown
     assert {kind: world.newest(kind) for kind in ("config", "offset", "status")} == before
 
 
@@ -136,6 +142,8 @@ def test_connectors_go_on_in_penstock_and_then_in_kafka_connect_again(world: Wor
         worker.wait_state("stopped", "STOPPED", 0)
         worker.wait_state("unknown", "FAILED", None)
         assert UNKNOWN in worker.status("unknown")["connector"]["trace"]
+        worker.wait_state("half-known", "FAILED", None)
+        assert UNKNOWN_TRANSFORM in worker.status("half-known")["connector"]["trace"]
         assert _takeover(world).returncode == 4, "a running cluster is not taken over"
         world.write_lines("penstock")
         world.wait_for_lines()
@@ -178,15 +186,45 @@ def _position(world: World, position: int) -> dict[str, Any]:
 
 
 def _write_unknown(world: World) -> None:
-    """A connector of a class that nobody has here, with a task and offsets."""
-    producer = Producer({"bootstrap.servers": world.broker.bootstrap})
-    properties = {"properties": {"name": "unknown", "connector.class": UNKNOWN, "secret": "${file:x:y}"}}
-    records = [
-        ("config", "connector-unknown", properties),
+    """A connector of a class that nobody has, with a task and offsets; one with such a transform; a strange one."""
+    source = {"connector.class": FILE_SOURCE, "file": str(world.folder / "other.txt")}
+    half = {**source, "topic": "half-known", "transforms": "t", "transforms.t.type": UNKNOWN_TRANSFORM}
+    _write(
+        world,
+        ("config", "connector-unknown", _properties("unknown", {"connector.class": UNKNOWN, "secret": "${file:x:y}"})),
         ("config", "task-unknown-0", {"properties": {"task.class": "io.example.Task"}}),
         ("config", "commit-unknown", {"tasks": 1}),
         ("offset", '["unknown",{"server":"a"}]', {"lsn": 2**40}),
-    ]
+        ("config", "connector-half-known", _properties("half-known", half)),
+        ("config", "target-state-doubtful", {"state": "PAUSED", "state.v2": "STOPPED"}),
+        ("config", "connector-doubtful", _properties("doubtful", {**source, "batch.size": "0"})),
+    )
+
+
+def _write_elsewhere(world: World, other: KafkaBroker) -> None:
+    """A stopped sink that reads two partitions of another Kafka cluster."""
+    there = {f"{client}.override.bootstrap.servers": other.bootstrap for client in ("consumer", "admin")}
+    sink = {"connector.class": FILE_SINK, "file": str(world.sink_file), "topics": "there", **there}
+    _write(
+        world,
+        ("config", "target-state-elsewhere", {"state": "PAUSED", "state.v2": "STOPPED"}),
+        ("config", "connector-elsewhere", _properties("elsewhere", sink)),
+    )
+    consumer = Consumer({"bootstrap.servers": other.bootstrap, "group.id": "connect-elsewhere"})
+    admin = AdminClient({"bootstrap.servers": other.bootstrap})
+    admin.create_topics([NewTopic("there", 2, 1)])["there"].result(60)
+    places = [TopicPartition("there", partition, 1) for partition in range(2)]
+    consumer.commit(offsets=places, asynchronous=False)
+    consumer.close()
+
+
+def _properties(name: str, config: dict[str, str]) -> dict[str, dict[str, str]]:
+    return {"properties": {"name": name, **config}}
+
+
+def _write(world: World, *records: tuple[str, str, Any]) -> None:
+    """Into the internal topics: (kind, key, value)."""
+    producer = Producer({"bootstrap.servers": world.broker.bootstrap})
     for kind, key, value in records:
         producer.produce(f"{GROUP}-{kind}", key=key, value=json.dumps(value, separators=(",", ":")))
     assert producer.flush(30) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,3 +67,22 @@ def test_two_workers_share_the_cluster(clustered: PenstockProcess, cluster: Spar
     with PenstockProcess(tmp_path / "other", {**SETTINGS, **cluster.settings, **SHARE}) as other:
         wait_for_spark(other, tmp_path)
         clustered.wait_state("in", "RUNNING")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="hiding a folder from executors needs root: run the tests as CI does")
+def test_executors_that_do_not_see_the_embedded_log_fail_the_task_with_the_way_out(tmp_path: Path) -> None:
+    topics = tmp_path / "worker" / "data" / "topics"
+    topics.mkdir(parents=True)
+    given = tmp_path / "in.txt"
+    given.write_text("".join(f"line {number}\n" for number in range(LINES)))
+    source = {"connector.class": "FileStreamSource", "file": str(given), "topic": "lines", **PLAIN}
+    with (
+        SparkCluster(tmp_path / "spark", workers=1, hidden=topics) as far,
+        PenstockProcess(tmp_path / "worker", {**SETTINGS, **far.settings, **SHARE}) as worker,
+    ):
+        worker.create("in", source)
+        wait_until(lambda: worker.status("in")["tasks"][0]["state"] == "FAILED", "the task fails", 240)
+        trace = worker.status("in")["tasks"][0]["trace"]
+        assert f"does not see {topics}, the folder of the embedded topics" in trace
+        assert "set bootstrap.servers in the worker's file" in trace
+        assert worker.http.get("/connectors/in/offsets").json() == {"offsets": []}

@@ -11,7 +11,16 @@ from typing import Any, ClassVar
 
 import pytest
 
-from penstock.api import ConfigDef, ConfigKey, PluginError, SourceConnector, SourceTask, Type
+from penstock.api import (
+    ConfigDef,
+    ConfigKey,
+    PluginError,
+    Record,
+    SourceConnector,
+    SourceTask,
+    Transform,
+    Type,
+)
 from penstock.runtime.calls import UserCode
 from penstock.runtime.cleanups import LONGEST_RETRY_SECONDS, Cleanups
 from penstock.runtime.hooks import ConnectorGone, HookFailed, Hooks, new_cleanup
@@ -404,8 +413,31 @@ def test_a_clean_up_that_is_given_up_is_not_begun_again(world: World) -> None:
         ("http.headers.Authorization", "Bearer x", "[hidden]"),
         ("x-api-key", "x", "[hidden]"),
         ("database.password", "x", "[hidden]"),
+        ("value.converter.basic.auth.user.info", "me:hunter22", "[hidden]"),
         ("mark", "plain", "plain"),
+        ("mark", "amqp://me:hun@ter@one,you:hunter22@two/x", "amqp://me:[hidden]@two/x"),
+        ("mark", "https://me@one:80/x@y", "https://me@one:80/x@y"),
+        ("mark", "jdbc:x://db/y?user=me&password=hunter22&ssl=on", "jdbc:x://db/y?user=me&password=[hidden]&ssl=on"),
+        ("mark", "jdbc:x://db;user=me;sslPassword=hunter22", "jdbc:x://db;user=me;sslPassword=[hidden]"),
+        ("mark", "https://x/y?api_key=hunter22", "https://x/y?api_key=[hidden]"),
+        ("mark", "host=db password=hunter22 user=me", "host=db password=[hidden] user=me"),
+        ("mark", "https://x/y?token=${env:TOKEN}", "https://x/y?token=${env:TOKEN}"),
     ],
 )
 def test_what_the_api_masks(world: World, key: str, value: str, shown: str) -> None:
     assert masked({"connector.class": "Source", key: value}, world.plugin(A))[key] == shown
+
+
+class Sealed(Transform):
+    """A transform with a secret that is not called like one."""
+
+    config = ConfigDef(ConfigKey("seal", Type.PASSWORD), ConfigKey("color", Type.STRING))
+
+    def apply(self, record: Record) -> Record:
+        return record
+
+
+def test_the_api_masks_what_the_parts_of_a_connector_call_a_password(world: World) -> None:
+    part = PluginEntry(PluginKind.TRANSFORMATION, "Sealed", "1", "", Sealed)
+    config = {"transforms.a.b.seal": "hunter22", "transforms.a.b.color": "red", "my.seal": "grey"}
+    assert masked(config, world.plugin(A), [part]) == {**config, "transforms.a.b.seal": "[hidden]"}

@@ -41,18 +41,17 @@ def run_distributed(worker_file: Path, json_logs: bool = False) -> int:
 def _serve(config: WorkerConfig, console: StartUpConsole) -> int:
     from penstock.rest.forwarding import client_context
     from penstock.rest.server import RestServer
-    from penstock.rest.settings import RestSettings
     from penstock.runtime.distributed_assembly import DistributedWorker
 
-    from .serving import LINGER_SECONDS, STOP_SECONDS, ports_are_free, stop_all, tell_when_ready
+    from .serving import LINGER_SECONDS, STOP_SECONDS, rest_settings, stop_all, tell_when_ready
 
     stop = StopRequest(
         on_first=lambda: console.step("Stopping (Ctrl-C again to end at once) …"),
         on_second=lambda: console.error("Ended at once; other workers take over after the session timeout."),
     )
-    if not ports_are_free(config, console):
+    settings = rest_settings(config, console)
+    if settings is None:
         return START_UP
-    settings = RestSettings.from_properties(config.properties)
     worker = DistributedWorker(config, client_context(settings.main.tls))
     server: RestServer | None = None
     code = OK

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import logging
 import os
 import platform
 import shutil
@@ -19,6 +18,7 @@ import psutil
 from rich.console import Console
 from rich.markup import escape
 
+from penstock.api.errors import ConfigError
 from penstock.runtime.calls import CallTimedOut, UserCode
 from penstock.runtime.listeners import Listener
 from penstock.runtime.plugins import CONNECTORS, Plugins
@@ -56,7 +56,6 @@ class Finding:
 def examine(worker_file: Path | None, with_spark: bool, console: Console | None = None) -> int:
     """Print every finding; the exit code: 1 when a worker would not run."""
     console = console or Console(highlight=False, soft_wrap=True)
-    logging.getLogger("penstock").addHandler(logging.NullHandler())
     bad = 0
     for finding in _findings(worker_file, with_spark):
         bad += finding.grade is Grade.BAD
@@ -90,6 +89,7 @@ def _findings(worker_file: Path | None, with_spark: bool) -> Iterator[Finding]:
         yield Finding("settings", Grade.BAD, str(error))
         return
     yield from (Finding("settings", Grade.WARNING, warning) for warning in config.warnings)
+    yield from check_rest(config)
     yield from check_plugins(config.plugin_path)
     yield check_folder(config.data_dir)
     yield check_disk(config.data_dir)
@@ -141,6 +141,16 @@ def check_plugins(folders: Sequence[Path]) -> Iterator[Finding]:
     for module in broken:
         fix = "Install what it needs, or take it out of plugin.path."
         yield Finding("plugins", Grade.WARNING, f"{module} could not be loaded", fix)
+
+
+def check_rest(config: WorkerConfig) -> Iterator[Finding]:
+    """Certificates, users and headers that a worker could not serve its API with."""
+    from penstock.rest.settings import RestSettings
+
+    try:
+        RestSettings.from_properties(config.properties)
+    except ConfigError as error:
+        yield Finding("REST", Grade.BAD, str(error))
 
 
 def check_folder(folder: Path) -> Finding:

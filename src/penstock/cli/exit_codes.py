@@ -1,7 +1,7 @@
 """What the process ends with; up to 3 the same numbers as Kafka Connect's scripts.
 
 ``REFUSED``: a worker could not be reached or did not do it; ``STALE``: a plan or a configuration was out of date;
-``FAILED_AGAIN``: some replayed records failed again; ``NOT_FOUND``: no such connector, topic, plugin or context;
+``FAILED_AGAIN``: some replayed records failed again; ``NOT_FOUND``: no such connector, task, topic, plugin or context;
 ``NOT_REACHED``: ``--wait`` ended before the state was reached, or a connector failed meanwhile; ``UNSUPPORTED``: the
 worker has no such feature, as a Kafka Connect or an older version.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.markup import escape
@@ -42,11 +42,6 @@ def print_plan(plan: Plan, console: Console) -> None:
             console.print(line)
         console.print()
     console.print(f"[bold]{escape(summary(plan))}[/]")
-
-
-def print_problems(problems: Iterable[Problem], console: Console) -> None:
-    for problem in problems:
-        console.print(_problem(problem))
 
 
 def summary(plan: Plan) -> str:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, Protocol
 
+from penstock.api.errors import ConfigError
 from penstock.rest.server import RestServer
 from penstock.rest.settings import RestSettings
 from penstock.runtime.assembly import StandaloneWorker
@@ -52,7 +53,8 @@ def serve(
         on_first=lambda: console.step("Stopping (Ctrl-C again to end at once) …"),
         on_second=lambda: console.error("Ended at once; what was not committed will be done again at the next start."),
     )
-    if not ports_are_free(config, console):
+    settings = rest_settings(config, console)
+    if settings is None:
         return START_UP
     worker = StandaloneWorker(config)
     worker.on_applied = lambda applied: tell_applied(applied, console)
@@ -64,7 +66,7 @@ def serve(
     stopping = threading.Event()
     try:
         worker.start()
-        server = RestServer(worker.herder, RestSettings.from_properties(config.properties))
+        server = RestServer(worker.herder, settings)
         server.start()
         console.done(f"API on {server.url}")
         tell_when_ready(worker.spark_ready, console, stopping)
@@ -92,7 +94,17 @@ def serve(
     return code
 
 
-def ports_are_free(config: WorkerConfig, console: StartUpConsole) -> bool:
+def rest_settings(config: WorkerConfig, console: StartUpConsole) -> RestSettings | None:
+    """How the API is served; says what is wrong when it cannot be."""
+    try:
+        settings = RestSettings.from_properties(config.properties)
+    except ConfigError as error:
+        console.error(f"The REST API cannot be served: {error}")
+        return None
+    return settings if _ports_are_free(config, console) else None
+
+
+def _ports_are_free(config: WorkerConfig, console: StartUpConsole) -> bool:
     """Whether the listeners can be opened; if not, says why."""
     taken = {item: why_unusable(item) for item in (*config.listeners, *(config.admin_listeners or ()))}
     for listener, reason in taken.items():

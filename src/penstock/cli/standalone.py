@@ -38,7 +38,7 @@ def run_standalone(worker_file: Path, connector_files: Sequence[Path], json_logs
 
 
 def announce(console: StartUpConsole, config: WorkerConfig, log_file: Path | None) -> None:
-    """Say what starts and where to look."""
+    """Say what starts and where to look. Warnings are in the log; on the console, too, where the log is elsewhere."""
     console.title(f"Penstock {penstock.__version__}")
     console.facts(
         {
@@ -50,5 +50,6 @@ def announce(console: StartUpConsole, config: WorkerConfig, log_file: Path | Non
         }
     )
     for warning in config.warnings:
-        console.warn(warning)
         log.warning(warning)
+        if log_file is not None:
+            console.warn(warning)

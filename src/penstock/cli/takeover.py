@@ -55,6 +55,9 @@ def _show(found: Takeover) -> None:
     for connector in found.connectors:
         if connector.problem:
             console.print(f"{connector.name}: {connector.problem}", soft_wrap=True, markup=False)
+        elif connector.doubt:
+            text = f"{connector.name}: goes on, but its tasks may fail. {connector.doubt}"
+            console.print(text, soft_wrap=True, markup=False)
     good = sum(not connector.problem for connector in found.connectors)
     console.print(f"{good} of {len(found.connectors)} connectors go on.")
 

@@ -168,7 +168,10 @@ class ConnectorChanges:
 
     async def delete(self, name: str, include_offsets: bool) -> None:
         async with self.lock(name):
+            deleting = self._unfinished.is_deleting(name)
             await self._unfinished.settle(name)
+            if deleting:
+                return
             config = self.found(name)
             if include_offsets:
                 await self._remove_with_offsets(name, config)
@@ -180,7 +183,8 @@ class ConnectorChanges:
     async def _remove_with_offsets(self, name: str, config: Raw) -> None:
         """Both or neither, whatever fails and wherever the worker dies. A refusal leaves all as it was.
 
-        Offsets can only go when nothing runs that would write them again.
+        Offsets can only go when nothing runs that would write them again. Once they are gone, a removal that fails is
+        brought to its end later.
         """
         state = self._services.configs.snapshot().target_state(name)
         stopping = Unfinished(name, Step.STOPPING, config, state=state)
@@ -200,11 +204,11 @@ class ConnectorChanges:
             await self._wait(self._services.configs.put_unfinished(replace(stopping, step=Step.DELETING)))
             reach("deletion-noted")
             await forgetting.write()
-            reach("deletion-offsets-forgotten")
-            await self._wait(self._begin_removal(name))
         except Exception:
             await self._unfinished.put_back_state(stopping)
             raise
+        reach("deletion-offsets-forgotten")
+        await self._wait(self._begin_removal(name))
 
     def _begin_removal(self, name: str) -> Future[None]:
         return self._services.configs.remove_connector(name, self._services.hooks.cleanup_for(name))
@@ -219,6 +223,7 @@ class ConnectorChanges:
     async def set_target(self, name: str, state: TargetState) -> None:
         async with self.lock(name):
             self.require(name, f"Unknown connector {name}")
+            self._unfinished.require_not_deleting(name)
             if self._services.configs.snapshot().target_state(name) is not state:
                 await self._write_target(name, state)
 
@@ -260,6 +265,7 @@ class ConnectorChanges:
     async def _stopped(self, name: str) -> Raw:
         """The checks of KIP-875, in its order, and the end of whatever was still stopping."""
         config = self.found(name)
+        self._unfinished.require_not_deleting(name)
         snapshot = self._services.configs.snapshot()
         offset_rules.require_stopped(name, snapshot.target_state(name), len(snapshot.task_configs(name)))
         await self._effects.settled(name)

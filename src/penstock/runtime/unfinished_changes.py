@@ -35,6 +35,17 @@ class UnfinishedChanges:
         if name not in self._services.configs.snapshot().unfinished:
             raise Conflict(f"Connector {name} was not created: another worker leads now. Please try again.")
 
+    def is_deleting(self, name: str) -> bool:
+        """Whether a deletion has got so far that it can only be brought to its end."""
+        snapshot = self._services.configs.snapshot()
+        change = snapshot.unfinished.get(name)
+        return change is not None and change.step is Step.DELETING and name in snapshot
+
+    def require_not_deleting(self, name: str) -> None:
+        """Raises ``Conflict``."""
+        if self.is_deleting(name):
+            raise Conflict(f"Connector {name} is being deleted, and has no offsets. If that failed, delete it again.")
+
     async def settle(self, name: str) -> None:
         """See to it that a connector and its offsets fit together again. Raises when the stores cannot be written."""
         snapshot = self._services.configs.snapshot()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -14,6 +15,7 @@ from .requests import BadRequest, Conflict, NotFound, RequestError
 from .services import Services
 
 SECONDS = 30.0
+AT_ONCE = 8
 
 
 class ZombieFencing:
@@ -74,5 +76,8 @@ def fence_transactions(settings: Mapping[str, Any], ids: Sequence[str]) -> None:
     """Initialising transactions under an id ends those of its former user."""
     from confluent_kafka import Producer
 
-    for transactional_id in ids:
+    def fence(transactional_id: str) -> None:
         Producer({**settings, "transactional.id": transactional_id}).init_transactions(SECONDS)
+
+    with ThreadPoolExecutor(AT_ONCE, "fencing") as pool:
+        list(pool.map(fence, ids))
