@@ -1,4 +1,4 @@
-"""Every view is checked with axe, in both themes."""
+"""Every view is checked with axe, in both themes and as wide as a phone, where nothing hangs over the edge."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .stage import generator, offsets_of
 
 pytestmark = pytest.mark.integration
 
+PHONE = {"width": 390, "height": 844}
 VIEWS = {
     "overview": ("#/", "Needs attention"),
     "connectors": ("#/connectors?q=looked-at", "looked-at"),
@@ -53,6 +54,9 @@ def test_a_view_can_be_used_by_everybody(page: Page, view: str) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         _check(page, f"{view}, {scheme}")
+    page.set_viewport_size(PHONE)
+    _check(page, f"{view}, on a phone")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 @pytest.mark.usefixtures("looked_at")

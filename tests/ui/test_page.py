@@ -47,6 +47,7 @@ def test_addresses_lead_to_views_and_back(page: Page, ui_worker: PenstockProcess
 def test_what_is_not_there_is_said(page: Page) -> None:
     page.goto("#/connectors/nobody")
     expect(page.get_by_text("There is no such connector")).to_be_visible()
+    expect(page.get_by_role("tab")).to_have_count(0)
     page.goto("#/nowhere")
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -70,11 +71,15 @@ def test_a_failed_task_shows_its_trace_and_is_restarted(page: Page, ui_worker: P
     expect(state_badge(page)).to_have_text("Degraded")
     expect(page.locator("tr[data-task='1'] .state")).to_have_text("Failed")
     expect(page.get_by_label("Trace of task 1", exact=True)).to_contain_text("Traceback (most recent call last)")
+    expect(page.locator("tr[data-trace='1'] .notice")).to_have_text("PluginError: task.plan was told to fail")
+    panels = page.locator("section.panel h2")
+    expect(panels).to_have_text(["Health", "Tasks", "Records into its topics"])
     trouble.unlink()
     page.get_by_role("button", name="Restart task 1").click()
     expect(page.locator("tr[data-task='1'] .state")).to_have_text("Running")
     expect(state_badge(page)).to_have_text("Running")
     expect(page.get_by_label("Trace of task 1", exact=True)).to_have_count(0)
+    expect(panels).to_have_text(["Health", "Records into its topics", "Tasks"])
 
 
 def test_offsets_of_a_stopped_connector_are_edited_without_rounding(page: Page, ui_worker: PenstockProcess) -> None:
@@ -176,6 +181,59 @@ def test_records_are_seen_as_they_arrive(page: Page, ui_worker: PenstockProcess,
     expect(page.get_by_role("button", name="Follow")).to_be_visible()
     page.get_by_label("Find in these records").fill("FIRST")
     expect(page.locator("tr[data-record]")).to_have_count(1)
+
+
+def test_a_sink_shows_how_much_it_moves_and_how_far_it_is_behind(
+    page: Page, ui_worker: PenstockProcess, tmp_path: Path
+) -> None:
+    ui_worker.create("fast", generator("fast", 20))
+    ui_worker.create("fast-out", {"connector.class": "FileStreamSink", "topics": "fast", "file": str(tmp_path / "out")})
+    wait_until(lambda: offsets_of(ui_worker, "fast-out"), "records move", seconds=120)
+    page.goto("#/connectors/fast-out")
+    moved = page.get_by_role("region", name="Records delivered")
+    expect(moved.locator(".now")).to_have_text(re.compile(r"^[1-9][\d.]* records/s$"))
+    expect(moved.get_by_role("img")).to_have_accessible_name(re.compile(r"[1-9][\d.]* records/s now, between"))
+    expect(moved.locator("path.curve")).to_be_visible()
+    ui_worker.http.put("/connectors/fast-out/stop")
+    expect(page.get_by_role("region", name="Lag").locator(".now")).to_have_text(re.compile(r"^[1-9]\d* records$"))
+    page.goto("#/")
+    into = page.get_by_role("region", name="Records into topics")
+    expect(into.locator(".now")).to_have_text(re.compile(r"^[1-9][\d.]* records/s$"))
+
+
+def test_a_hook_that_fails_is_shown_and_its_clean_up_given_up(
+    page: Page, ui_worker: PenstockProcess, tmp_path: Path
+) -> None:
+    trouble = tmp_path / "trouble"
+    trouble.touch()
+    keys = {"fail": "on_created,on_deleted", "trouble.file": str(trouble)}
+    ui_worker.create("hooked", {"connector.class": "ProbeSource", "topic": "hooked", **keys})
+    page.goto("#/connectors/hooked/lifecycle")
+    expect(page.get_by_text("on_created was told to fail").first).to_be_visible()
+    trouble.unlink()
+    page.get_by_role("button", name="Restart", exact=True).click()
+    expect(page.get_by_role("region", name="Active configuration")).to_contain_text("on_created,on_deleted")
+    trouble.touch()
+    assert ui_worker.http.delete("/connectors/hooked").status_code == 204
+    page.goto("#/workers")
+    owed = page.get_by_role("region", name="Clean-ups owed").get_by_role("row", name="hooked")
+    expect(owed).to_contain_text("on_deleted was told to fail")
+    owed.get_by_role("button", name="Give up").click()
+    expect(page.get_by_role("dialog")).to_contain_text("penstock lifecycle give-up")
+    page.get_by_role("dialog").get_by_role("button", name="Give up").click()
+    expect(owed).to_have_count(0)
+
+
+def test_used_topics_are_forgotten(page: Page, ui_worker: PenstockProcess) -> None:
+    ui_worker.create("user", generator("used"))
+    page.goto("#/connectors/user/topics")
+    expect(page.get_by_role("link", name="used")).to_be_visible()
+    ui_worker.http.put("/connectors/user/stop")
+    ui_worker.wait_state("user", "STOPPED", tasks=0)
+    page.get_by_role("button", name="Forget them").hover()
+    expect(page.locator("#command")).to_have_text(f"penstock topics forget user --url {ui_worker.url}")
+    page.get_by_role("button", name="Forget them").click()
+    expect(page.get_by_text("None yet")).to_be_visible()
 
 
 def test_a_dead_letter_is_mended_and_replayed(page: Page, ui_worker: PenstockProcess, tmp_path: Path) -> None:

@@ -39,8 +39,11 @@ export const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count
 export function reason(trace) {
   const lines = (trace ?? "").trim().split("\n").filter((line) => line.trim());
   const last = lines.filter((line) => !/^\s/.test(line)).pop();
-  return (last ?? lines.pop() ?? "").slice(0, 300);
+  return withoutModules(last ?? lines.pop() ?? "").slice(0, 300);
 }
+
+/** A text in which errors have their names without what is before the last dot. */
+export const withoutModules = (text) => text.replace(/\b(?:\w+\.)+(?=[A-Z]\w*(?:Error|Exception)\b)/g, "");
 
 /** `{text}` or `{base64}` of the API to text. */
 export function dataText(data) {

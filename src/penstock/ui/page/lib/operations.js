@@ -71,7 +71,7 @@ export const showTopicsOf = (name) => ({
   label: `Topics of ${name}`, method: "GET", path: connector(name, "topics"), cli: ["get", "topics", name],
 });
 export const resetTopics = (name) => ({
-  label: `Forget the topics of ${name}`, method: "PUT", path: connector(name, "topics", "reset"), cli: null,
+  label: `Forget the topics of ${name}`, method: "PUT", path: connector(name, "topics", "reset"), cli: ["topics", "forget", name],
 });
 export const showDeadLetters = (name) => ({
   label: `Dead letters of ${name}`, method: "GET", path: connector(name, "dead-letters"), cli: ["dlq", "list", name],
@@ -95,7 +95,7 @@ export const tailTopic = (topic, from) => ({
   cli: ["topics", "tail", topic],
 });
 export const listPipelines = () => ({
-  label: "Pipelines", method: "GET", path: ["pipelines"], cli: null,
+  label: "Pipelines", method: "GET", path: ["pipelines"], cli: ["get", "pipelines"],
 });
 export const plan = (file, text, adopt) => ({
   label: `Plan ${file}`, method: "POST", path: ["pipelines", "plan"],

@@ -100,11 +100,10 @@ async function copyText(text) {
 /** The commands of some operations. */
 export function commandsOf(operations) {
   const list = [operations].flat();
-  const lines = list.filter((one) => one.cli).map(penstockOf).join("\n");
   return h(
     "div",
     { class: "commands" },
-    lines ? copyable("penstock command", lines) : null,
+    copyable("penstock command", list.map(penstockOf).join("\n")),
     copyable("curl command", list.map(curlOf).join("\n")),
   );
 }

@@ -7,7 +7,7 @@ import { h } from "./dom.js";
 import { clock } from "./format.js";
 import { icon } from "./icons.js";
 import { announce } from "./notices.js";
-import { button, commandsOf, copyButton, empty } from "./parts.js";
+import { commandsOf, copyButton, empty } from "./parts.js";
 import { Life } from "./polling.js";
 import { go, link } from "./router.js";
 import { nextTheme, theme, THEMES } from "./theme.js";
@@ -43,7 +43,7 @@ export function buildShell() {
   const facts = h("div", { class: "facts" });
   document.getElementById("side-end").append(
     themeButton(),
-    h("button", { type: "button", class: "side-button", onclick: showShortcuts }, icon("keyboard"), h("span", {}, "Shortcuts")),
+    h("button", { type: "button", class: "side-button keys", onclick: showShortcuts }, icon("keyboard"), h("span", {}, "Shortcuts")),
     facts,
   );
   document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
@@ -82,7 +82,7 @@ function buildStrip(strip) {
   const text = () => {
     const operation = shown();
     if (!operation) return "";
-    return form === "penstock" && operation.cli ? penstockOf(operation) : curlOf(operation);
+    return form === "penstock" ? penstockOf(operation) : curlOf(operation);
   };
   const draw = () => {
     code.textContent = text().split("\n")[0];
@@ -100,7 +100,7 @@ function buildStrip(strip) {
     told,
     toggle,
     copyButton("command", text),
-    button("History", { iconName: "history", small: true, onclick: showHistory }),
+    h("button", { type: "button", class: "button small", "aria-label": "History", onclick: showHistory }, icon("history"), h("span", {}, "History")),
   );
   onActivity((kind, operation, error) => {
     if (kind === "preview") state.preview = operation;

@@ -4,9 +4,9 @@ import { icon } from "./icons.js";
 
 export const STATES = {
   RUNNING: { label: "Running", colour: "green", sign: "running" },
-  DEGRADED: { label: "Degraded", colour: "red", sign: "warn" },
+  DEGRADED: { label: "Degraded", colour: "amber", sign: "warn" },
   FAILED: { label: "Failed", colour: "red", sign: "failed" },
-  PAUSED: { label: "Paused", colour: "amber", sign: "paused" },
+  PAUSED: { label: "Paused", colour: "blue", sign: "paused" },
   STOPPED: { label: "Stopped", colour: "grey", sign: "stopped" },
   RESTARTING: { label: "Restarting", colour: "blue", sign: "restart" },
   UNASSIGNED: { label: "Unassigned", colour: "blue", sign: "waiting" },

@@ -36,6 +36,7 @@ export function connectorView(root, life, { parts }) {
   const actions = h("div", { class: "actions" });
   const trouble = h("div");
   const bar = h("div");
+  const missing = (gone) => [bar, content].forEach((part) => (part.hidden = gone));
   const content = h("div", { class: "stack loose", role: "tabpanel", id: "tabpanel", tabindex: "-1" });
   const crumbs = h("nav", { class: "crumbs", "aria-label": "Breadcrumb" }, h("a", { href: "#/connectors" }, "Connectors"));
   root.append(
@@ -53,7 +54,9 @@ export function connectorView(root, life, { parts }) {
     viewing(chosen.asks(name));
     const atTabs = bar.contains(document.activeElement);
     bar.replaceChildren(tabs(`Parts of ${name}`, TABS, chosen.id, (next) => go(["connectors", name, ...(next ? [next] : [])])));
-    if (atTabs) bar.querySelector("[aria-selected=true]").focus();
+    const current = bar.querySelector("[aria-selected=true]");
+    current.scrollIntoView({ inline: "nearest", block: "nearest" });
+    if (atTabs) current.focus();
     content.setAttribute("aria-labelledby", `tab-${chosen.id || "main"}`);
     content.replaceChildren();
     tab.update = chosen.view(content, tab.life, shared).update;
@@ -73,6 +76,7 @@ export function connectorView(root, life, { parts }) {
         [["status"], [], ["health"]].map((part) => get(["connectors", name, ...part], { signal })),
       );
       trouble.replaceChildren();
+      missing(false);
       const { status, info } = shared;
       drawHead(overall(status), status.connector.state, status.type, info.config["connector.class"], status.connector.version);
       tab.update(shared);
@@ -82,6 +86,7 @@ export function connectorView(root, life, { parts }) {
       if (error.status !== 404) trouble.replaceChildren(notice("red", error.message));
       else if (!shared.status) trouble.replaceChildren(empty("There is no such connector", h("a", { href: "#/connectors" }, "All connectors")));
       else trouble.replaceChildren(notice("amber", `${name} is gone.`));
+      missing(error.status === 404 && !shared.status);
     },
   );
   return {

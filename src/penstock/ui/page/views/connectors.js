@@ -15,9 +15,9 @@ const PAGE = 200;
 const COLUMNS = [
   { id: "name", label: "Name", value: (one) => one.name.toLowerCase() },
   { id: "state", label: "State", value: (one) => Object.keys(STATES).indexOf(one.state) },
-  { id: "tasks", label: "Tasks", value: (one) => one.status.tasks.length },
-  { id: "type", label: "Type", value: (one) => one.type },
-  { id: "worker", label: "Worker", value: (one) => one.workers.join() },
+  { id: "tasks", label: "Tasks", class: "aside", value: (one) => one.status.tasks.length },
+  { id: "type", label: "Type", class: "aside", value: (one) => one.type },
+  { id: "worker", label: "Worker", class: "aside", value: (one) => one.workers.join() },
 ];
 
 export function connectorsView(root, life, { query }) {
@@ -125,9 +125,9 @@ function listOf(rows, filter, chosen, names, { change, draw, act }) {
       { type: "button", class: "sort", "data-key": `sort ${column.id}`, onclick: () => change({ sort: column.id, down: active && !filter.down }) },
       column.label, active && icon(filter.down ? "down" : "up"),
     );
-    return { label: column.label, node, sort: active ? (filter.down ? "descending" : "ascending") : null };
+    return { label: column.label, class: column.class, node, sort: active ? (filter.down ? "descending" : "ascending") : null };
   });
-  return table("Connectors", [{ label: "", node: tick, class: "tick" }, ...columns, { label: "Actions", unseen: true }], rows.map((one) => rowOf(one, chosen, draw, act)));
+  return table("Connectors", [{ label: "", node: tick, class: "tick" }, ...columns, { label: "Actions", class: "aside", unseen: true }], rows.map((one) => rowOf(one, chosen, draw, act)));
 }
 
 function rowOf(one, chosen, draw, act) {
@@ -150,12 +150,12 @@ function rowOf(one, chosen, draw, act) {
         one.why && h("span", { class: "quiet small cut wrap" }, one.why)),
     ),
     h("td", {}, badge(one.state)),
-    h("td", {}, taskBars(one.status.tasks)),
-    h("td", {}, h("span", { class: "check" }, icon(one.type === "sink" ? "sink" : "source"), one.type)),
-    h("td", { class: "quiet small worker" }, one.workers.map((worker) => h("div", {}, worker))),
+    h("td", { class: "aside" }, taskBars(one.status.tasks)),
+    h("td", { class: "aside" }, h("span", { class: "check" }, icon(one.type === "sink" ? "sink" : "source"), one.type)),
+    h("td", { class: "quiet small worker aside" }, one.workers.map((worker) => h("div", {}, worker))),
     h(
       "td",
-      {},
+      { class: "aside" },
       h("div", { class: "row end" },
         runs ? quick("Pause", "pause", () => operations.pause(name)) : quick("Resume", "play", () => operations.resume(name)),
         quick("Restart", "restart", () => (one.why ? operations.restartFailed(name) : operations.restart(name)))),

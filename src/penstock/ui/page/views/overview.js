@@ -5,7 +5,7 @@ import { chart } from "../lib/chart.js";
 import { h, onChange, swap } from "../lib/dom.js";
 import { connectors } from "../lib/fleet.js";
 import { countOf, observeTopics, topicRate } from "../lib/flow.js";
-import { ago, compact, plural, rate, reason } from "../lib/format.js";
+import { ago, compact, plural, rate, reason, withoutModules } from "../lib/format.js";
 import { describeHealth, needsAttention } from "../lib/health.js";
 import { icon } from "../lib/icons.js";
 import * as operations from "../lib/operations.js";
@@ -24,7 +24,7 @@ export function overviewView(root, life) {
   const attention = h("div");
   const topics = h("div");
   const moved = chart("Records into topics", "records/s");
-  const now = h("span", { class: "now push" }, "–");
+  const now = h("span", { class: "now push" }, "measuring …");
   const trouble = h("div");
   root.append(
     head("Overview", { actions: h("a", { class: "button primary", href: "#/new" }, icon("plus"), "New connector") }),
@@ -50,7 +50,7 @@ export function overviewView(root, life) {
       drawAttention(attentionOf(fleet, cleanups, declared));
       drawTopics(busiest(allTopics));
       moved.update(total.rates);
-      now.textContent = `${rate(total.now)} records/s`;
+      now.textContent = total.now === null ? "measuring …" : `${rate(total.now)} records/s`;
     },
     EVERY_MS,
     (error) => trouble.replaceChildren(notice("red", error.message)),
@@ -90,7 +90,7 @@ function stateTile(state, count) {
 function attentionOf(fleet, cleanups, declared) {
   const failed = fleet
     .filter((one) => needsAttention(one.health))
-    .map((one) => ({ kind: "failed", name: one.name, health: one.health.health, why: one.health.reason, failed: Boolean(one.why) }));
+    .map((one) => ({ kind: "failed", name: one.name, health: one.health.health, why: withoutModules(one.health.reason ?? ""), failed: Boolean(one.why) }));
   const idle = fleet
     .filter((one) => one.state === "RUNNING" && !one.status.tasks.length)
     .map((one) => ({ kind: "idle", name: one.name }));

@@ -56,7 +56,7 @@ function workersPanel(rows) {
   if (!rows.length) return panel("Workers", {}, empty("Nothing runs yet", "Workers are listed with the connectors and tasks that they run."));
   const lines = rows.map((worker) =>
     h("tr", {},
-      h("th", { scope: "row" }, worker.id),
+      h("th", { scope: "row", class: "worker" }, worker.id),
       h("td", { class: "number" }, String(worker.connectors.length)),
       h("td", { class: "number" }, String(worker.tasks)),
       h("td", { class: "number" }, String(worker.failed)),
@@ -75,7 +75,7 @@ function loggersPanel(levels, text, find, refresh) {
       "aria-label": `Level of ${name}`, "data-key": `level ${name}`,
       onchange: (event) => perform(operations.setLogger(name, event.target.value, false)).catch(() => {}).then(refresh),
     }, [...new Set([...LEVELS, level])].map((one) => h("option", { value: one, selected: one === level }, one)));
-    return h("tr", {}, h("th", { scope: "row", class: "mono" }, name), h("td", {}, choose), h("td", { class: "quiet" }, changed ? `changed ${ago(changed)}` : "–"));
+    return h("tr", {}, h("th", { scope: "row", class: "mono" }, name), h("td", { class: "choice" }, choose), h("td", { class: "quiet" }, changed ? `changed ${ago(changed)}` : "–"));
   });
   return panel("Log levels", { tools: search("Find a logger", text, find, { id: "find-logger" }) }, rows.length ? table("Log levels", ["Logger", "Level", "Changed"], rows) : empty("Nothing matches"));
 }

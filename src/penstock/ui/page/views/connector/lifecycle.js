@@ -5,7 +5,7 @@ import { confirmed } from "../../lib/dialogs.js";
 import { h, onChange, swap } from "../../lib/dom.js";
 import { ago, moment, plural, reason } from "../../lib/format.js";
 import * as operations from "../../lib/operations.js";
-import { button, empty, notice, panel, table } from "../../lib/parts.js";
+import { button, notice, panel, table } from "../../lib/parts.js";
 
 const EVERY_MS = 2000;
 
@@ -64,7 +64,7 @@ export function cleanupsTable(cleanups, refresh, title) {
 }
 
 function activePanel(active) {
-  if (!active) return panel("Active configuration", {}, empty("None", "Connectors with lifecycle hooks have one from their first start on."));
+  if (!active) return null;
   const rows = Object.entries(active).sort().map(([key, value]) => h("tr", {}, h("th", { scope: "row", class: "mono" }, key), h("td", { class: "mono wrap" }, value ?? "null")));
   return panel("Active configuration", {}, table("Active configuration", ["Key", "Value"], rows));
 }

@@ -31,6 +31,8 @@ export function tasksTab(root, life, shared) {
     update: ({ status, health }) => {
       swap(wellness, healthPanel(health));
       drawFailure(status.connector);
+      const troubled = status.tasks.some((task) => task.trace);
+      if (troubled !== (tasks.nextSibling === flow)) root.insertBefore(tasks, troubled ? flow : null);
       drawTasks(status, health.tasks);
     },
   };
@@ -39,19 +41,19 @@ export function tasksTab(root, life, shared) {
 function flowCharts(root, type) {
   const sink = type === "sink";
   const moved = chart(sink ? "Records delivered" : "Records into its topics", "records/s");
-  const movedNow = h("span", { class: "now push" }, "–");
+  const movedNow = h("span", { class: "now push" }, "measuring …");
   root.append(panel(sink ? "Records delivered" : "Records into its topics", { tools: movedNow }, moved.node));
   const lag = sink ? chart("Lag", "records", { colour: 2, format: compact }) : null;
-  const lagNow = h("span", { class: "now push" }, "–");
+  const lagNow = h("span", { class: "now push" }, "measuring …");
   if (sink) root.append(panel("Lag", { tools: lagNow }, lag.node));
   else root.classList.remove("columns");
   return {
     update: (seen) => {
       moved.update(seen.rates);
-      movedNow.textContent = `${rate(seen.now)} records/s`;
+      movedNow.textContent = seen.now === null ? "measuring …" : `${rate(seen.now)} records/s`;
       if (!sink) return;
       lag.update(seen.lags);
-      lagNow.textContent = seen.lag === null ? "–" : `${whole(seen.lag)} records`;
+      lagNow.textContent = seen.lag === null ? "measuring …" : `${whole(seen.lag)} records`;
     },
   };
 }
@@ -74,7 +76,7 @@ function tasksPanel(status, healths, shared) {
     return panel("Tasks", { tools }, empty("No tasks", stopped ? "A stopped connector has none. Resume it to start them." : "It has made none yet, or there is nothing for it to do."));
   }
   const rows = tasks.flatMap((task) => taskRows(task, healths.find((one) => one.id === task.id), shared));
-  const columns = ["Task", "State", "Last progress", { label: "Restarts", class: "number" }, "Worker", "Version", { label: "Actions", unseen: true }];
+  const columns = ["Task", "State", { label: "Last progress", class: "aside" }, { label: "Restarts", class: "number aside" }, { label: "Worker", class: "aside" }, { label: "Version", class: "aside" }, { label: "Actions", unseen: true }];
   return panel("Tasks", { tools }, table("Tasks", columns, rows));
 }
 
@@ -85,10 +87,10 @@ function taskRows(task, health, { name, refresh }) {
     { "data-task": task.id },
     h("th", { scope: "row" }, String(task.id)),
     h("td", {}, badge(task.state)),
-    h("td", { class: "quiet small" }, health?.last_progress ? clock(health.last_progress) : "–"),
-    h("td", { class: "number" }, String(health?.restarts ?? 0)),
-    h("td", { class: "quiet small wrap" }, task.worker_id),
-    h("td", { class: "quiet small" }, task.version ?? "–"),
+    h("td", { class: "quiet small aside" }, health?.last_progress ? clock(health.last_progress) : "–"),
+    h("td", { class: "number aside" }, String(health?.restarts ?? 0)),
+    h("td", { class: "quiet small wrap aside" }, task.worker_id),
+    h("td", { class: "quiet small aside" }, task.version ?? "–"),
     h(
       "td",
       {},
