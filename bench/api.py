@@ -90,6 +90,16 @@ class Api:
         found = self._get("/connectors?expand=status")
         return {name: _states(parts["status"]) for name, parts in found.items()}
 
+    def placement(self) -> dict[str, str]:
+        """Which worker runs each connector (``name``) and each task (``name-0``); only those that are RUNNING."""
+        found = self._get("/connectors?expand=status")
+        parts = ((name, part) for name, each in found.items() for part in _parts(each["status"]))
+        return {
+            name if part.get("id") is None else f"{name}-{part['id']}": part["worker_id"]
+            for name, part in parts
+            if part["state"] == "RUNNING"
+        }
+
     def position(self, name: str) -> int:
         """How far into its file a file source has committed."""
         offsets: Sequence[Any] = self._get(f"/connectors/{name}/offsets")["offsets"]
@@ -106,7 +116,12 @@ class Api:
 
 
 def _states(status: Mapping[str, Any]) -> tuple[str, ...]:
-    return (status["connector"]["state"], *(task["state"] for task in status["tasks"]))
+    return tuple(part["state"] for part in _parts(status))
+
+
+def _parts(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What is told of the connector, then of its tasks."""
+    return [status["connector"], *status["tasks"]]
 
 
 def _checked(answer: httpx.Response) -> bool:

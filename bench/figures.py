@@ -11,7 +11,10 @@ Better = Literal["more", "less"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number, with what is needed to print and judge it. ``key`` is the same for every system and run."""
+    """One number, with what is needed to print and judge it. ``key`` is the same for every system and run.
+
+    ``target`` is a value to reach, ``times`` how many times better than the peer it has to be.
+    """
 
     key: str
     title: str
@@ -19,14 +22,17 @@ class Figure:
     value: float
     better: Better = "less"
     target: float | None = None
+    times: float | None = None
 
     @property
     def step(self) -> str:
         return self.key.partition(".")[0]
 
-    @property
-    def reached(self) -> bool | None:
-        """Whether the target is reached; ``None`` without one."""
+    def reached(self, peer: Figure | None) -> bool | None:
+        """Whether the target is reached; ``None`` without one, or without a peer to compare with."""
+        if self.times is not None:
+            found = self.times_better_than(peer) if peer else None
+            return None if found is None else found >= self.times
         if self.target is None:
             return None
         return self.value >= self.target if self.better == "more" else self.value <= self.target

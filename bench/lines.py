@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 NUMBER_DIGITS = 10
+_STAMP = re.compile(rb"stamp (\d+)")
+"""A time in nanoseconds."""
+
 _LINES_A_BLOCK = 20_000
 _WORDS = ("order", "customer", "shipped", "pending", "warehouse", "flange", "valve", "pump", "gasket", "invoice")
 
@@ -43,8 +47,8 @@ def _block_of_words(line_bytes: int) -> npt.NDArray[np.uint8]:
 
 
 def stamped(room: int) -> bytes:
-    """A line that begins with the present time."""
-    return b"%d %s\n" % (time.time_ns(), b"x" * room)
+    """A line with the present time."""
+    return b"stamp %d %s\n" % (time.time_ns(), b"x" * room)
 
 
 class Arrivals:
@@ -82,4 +86,4 @@ def _follow(path: Path, arrivals: Arrivals, done: threading.Event) -> None:
                 continue
             now = time.time_ns()
             *lines, rest = (rest + data).split(b"\n")
-            arrivals.ages += [(now - int(line.split(maxsplit=1)[0])) / 1e6 for line in lines]
+            arrivals.ages += [(now - int(found[1])) / 1e6 for line in lines if (found := _STAMP.search(line))]

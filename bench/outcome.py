@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .chart import chart
+from .chart import CHOSEN, chart
 from .figures import Findings
 from .machine import is_noisy
-from .report import markdown
+from .page import with_sections
+from .report import TITLES, markdown
 from .sizing import sizing_page
 
 HERE = Path(__file__).parent
@@ -20,7 +21,6 @@ DOCS = HERE.parent / "docs"
 PAGE = DOCS / "benchmarks.md"
 SIZING = DOCS / "sizing.md"
 IMAGE = DOCS / "images" / "benchmarks.svg"
-BEGIN, END = "<!-- figures: written by python -m bench --publish -->", "<!-- end of figures -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,26 +79,28 @@ class Outcome:
         RECORDED.write_text(json.dumps(kept.to_json(), indent=1) + "\n")
 
     def publish(self) -> None:
-        """Put the figures and the chart into the docs, and what follows from them for the size of a cluster."""
-        text = PAGE.read_text()
-        before, _, rest = text.partition(BEGIN)
-        _, _, after = rest.partition(END)
-        about = f"{self.ours.system} {self.ours.version} on {self.date[:10]}: {self.ours.machine}."
-        if self.noisy:
-            steps = ", ".join(f"{step} {cores:.1f}" for step, cores in self.noisy.items())
-            about += (
-                f"\n\n**Not to be quoted.** The machine was busy with other work: load {self.load_before:.1f} before "
-                f"the run, and other processes used so many of its cores during the steps: {steps}. Times and speeds "
-                f"measured in this run are worse than they would be, by unknown amounts, and ratios are rough."
-            )
-        picture = ""
-        if self.peer:
-            IMAGE.write_text(chart(self.ours, self.peer, self.peer_title))
-            picture = f"![{self.ours.system} and {self.peer_title}](images/{IMAGE.name})\n\n"
+        """Put the figures into the docs, and what follows from them for the size of a cluster.
+
+        Steps that this run did not have keep the figures they had; so does a chart that this run has only part of.
+        """
         tables = markdown(self.ours, self.peer, self.peer_title)
-        PAGE.write_text(f"{before}{BEGIN}\n{about}\n\n{picture}{tables}\n{END}{after}")
+        steps = {TITLES.get(figure.step, figure.step): figure.step for figure in self.ours.figures.values()}
+        sections = {title: f"{self._about(steps[title])}\n\n{table}" for title, table in tables.items()}
+        PAGE.write_text(with_sections(PAGE.read_text(), sections, TITLES.values()))
+        if self.peer and all(key in self.ours.figures for key in CHOSEN):
+            IMAGE.write_text(chart(self.ours, self.peer, self.peer_title))
         if sizing := sizing_page(self.ours):
             SIZING.write_text(sizing)
+
+    def _about(self, step: str) -> str:
+        about = f"{self.ours.system} {self.ours.version} on {self.date[:10]}: {self.ours.machine}."
+        if step in self.noisy:
+            about += (
+                f"\n\n**Not to be quoted.** The machine was busy with other work: load {self.load_before:.1f} before "
+                f"the run, and other processes used {self.noisy[step]:.1f} of its cores during this step. Times and "
+                f"speeds are worse than they would be, by unknown amounts, and ratios are rough."
+            )
+        return about
 
 
 def recorded_peer() -> Findings | None:

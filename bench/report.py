@@ -11,11 +11,19 @@ from .figures import Figure, Findings
 TITLES = {
     "startup": "Start-up",
     "throughput": "Throughput",
+    "chains": "Transforms",
+    "kafka": "Topics in Kafka",
     "latency": "Latency",
     "status": "GET status",
     "control": "Control actions",
     "connectors": "Many connectors",
+    "cluster": "A cluster",
+    "postgres": "PostgreSQL",
 }
+"""In the order of the steps."""
+
+SIGNS = {True: "✓", False: "✗", None: ""}
+COLOURS = {True: "green", False: "red", None: "default"}
 
 
 def shown(figure: Figure) -> str:
@@ -23,7 +31,7 @@ def shown(figure: Figure) -> str:
     value, unit = figure.value, figure.unit
     if unit == "records/s":
         return f"{value / 1e6:.2f} M/s" if value >= 1e6 else f"{value / 1e3:.0f} k/s"
-    if unit in ("threads", "processes"):
+    if unit in ("threads", "processes", "tasks"):
         return f"{value:.0f}"
     digits = 0 if value >= 100 else 1 if value >= 10 else 2
     return f"{value:,.{digits}f} {unit}"
@@ -37,12 +45,16 @@ def ratio(ours: Figure, theirs: Figure | None) -> str:
     return f"{times:.0f} x" if times >= 20 else f"{times:.1f} x" if times >= 1 else f"{times:.2f} x"
 
 
-def target(figure: Figure) -> str:
+def target(figure: Figure, theirs: Figure | None) -> str:
     """The target and whether it is reached."""
-    if figure.target is None:
+    if figure.times is not None:
+        wanted = f"≥ {figure.times:g} x"
+    elif figure.target is not None:
+        sign = "≥" if figure.better == "more" else "≤"
+        wanted = f"{sign} {shown(Figure(figure.key, '', figure.unit, figure.target))}"
+    else:
         return ""
-    wanted = shown(Figure(figure.key, "", figure.unit, figure.target))
-    return f"{'≥' if figure.better == 'more' else '≤'} {wanted} {'✓' if figure.reached else '✗'}"
+    return f"{wanted} {SIGNS[figure.reached(theirs)]}".rstrip()
 
 
 def rows(ours: Findings, peer: Findings | None) -> Iterator[tuple[str, Figure, Figure | None]]:
@@ -63,21 +75,17 @@ def table(ours: Findings, peer: Findings | None, peer_title: str) -> Table:
             made.add_section()
             made.add_row(f"[bold]{step}[/bold]")
             last = step
-        colour = {True: "green", False: "red", None: "default"}[figure.reached]
-        judged = f"[{colour}]{target(figure)}[/{colour}]"
+        colour = COLOURS[figure.reached(theirs)]
+        judged = f"[{colour}]{target(figure, theirs)}[/{colour}]"
         made.add_row(figure.title, shown(figure), shown(theirs) if theirs else "", ratio(figure, theirs), judged)
     return made
 
 
-def markdown(ours: Findings, peer: Findings | None, peer_title: str) -> str:
-    """The same as tables of a Markdown page."""
-    lines: list[str] = []
-    last = None
+def markdown(ours: Findings, peer: Findings | None, peer_title: str) -> dict[str, str]:
+    """The same as Markdown tables, one for each step, by their titles."""
+    head = f"| | {ours.system} | {peer_title} | ratio | target |\n|---|--:|--:|--:|--:|"
+    tables: dict[str, list[str]] = {}
     for step, figure, theirs in rows(ours, peer):
-        if step != last:
-            head = f"| | {ours.system} | {peer_title} | ratio | target |"
-            lines += ["", f"### {step}", "", head, "|---|--:|--:|--:|--:|"]
-            last = step
-        cells = (figure.title, shown(figure), shown(theirs) if theirs else "", ratio(figure, theirs), target(figure))
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines).strip()
+        compared = (shown(theirs) if theirs else "", ratio(figure, theirs), target(figure, theirs))
+        tables.setdefault(step, [head]).append("| " + " | ".join((figure.title, shown(figure), *compared)) + " |")
+    return {step: "\n".join(lines) for step, lines in tables.items()}

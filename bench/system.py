@@ -88,19 +88,21 @@ class System(ABC):
         texts = [path.read_text(errors="replace").splitlines()[-20:] for path in sorted(self.folder.glob("*.out"))]
         return "\n".join(line for lines in texts for line in lines)
 
-    def spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def spawn(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
         """Start one of the system's processes; what it prints goes to a file of that name."""
         with (self.folder / f"{name}.out").open("ab") as output:
-            self._processes.append(
-                subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    env={**os.environ, **(environment or {})},
-                    start_new_session=True,
-                )
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
             )
+        self._processes.append(process)
+        return process
 
 
 def write_properties(path: Path, settings: Mapping[str, object]) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +32,7 @@ class Penstock(System):
 
     def launch(self) -> None:
         settings = {"data.dir": self.folder / "data", "listeners": f"http://127.0.0.1:{self.port}"}
-        _launch(self, "standalone", settings)
+        _launch(self, "standalone", settings, "worker")
 
 
 class PenstockOnKafka(OnKafka):
@@ -46,8 +47,9 @@ class PenstockOnKafka(OnKafka):
     def version(cls) -> str:
         return penstock.__version__
 
-    def launch(self) -> None:
-        _launch(self, "distributed", {**self.cluster_settings(), "data.dir": self.folder / "data", **self.more})
+    def launch_at(self, port: int) -> subprocess.Popen[bytes]:
+        data = {"data.dir": self.folder / f"data-{port}"}
+        return _launch(self, "distributed", {**self.cluster_settings(port), **data, **self.more}, f"worker-{port}")
 
 
 class ExactlyOncePenstock(PenstockOnKafka):
@@ -56,8 +58,8 @@ class ExactlyOncePenstock(PenstockOnKafka):
     more: dict[str, object] = {"exactly.once.source.support": "enabled"}
 
 
-def _launch(system: System, verb: str, settings: Mapping[str, object]) -> None:
-    worker_file = write_properties(system.folder / "worker.properties", settings)
+def _launch(system: System, verb: str, settings: Mapping[str, object], name: str) -> subprocess.Popen[bytes]:
+    worker_file = write_properties(system.folder / f"{name}.properties", settings)
     python_path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "penstock", verb, str(worker_file)]
-    system.spawn("worker", command, {"PYTHONPATH": python_path})
+    return system.spawn(name, command, {"PYTHONPATH": python_path})

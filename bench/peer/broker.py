@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,7 +40,7 @@ appender.out.layout.pattern = [%d] %p %m (%c)%n
 
 
 class OnKafka(System):
-    """A worker with a broker of its own, whose settings keep their defaults but for replication."""
+    """A worker, or several, with a broker of their own, whose settings keep their defaults but for replication."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -80,8 +81,15 @@ class OnKafka(System):
         self.spawn("broker", self._java(BROKER_HEAP, "kafka.Kafka", str(file)))
         wait_for(self._broker_listens, "the broker listens", START_SECONDS, pause=0.05)
 
-    def cluster_settings(self) -> dict[str, object]:
-        """The worker file of a distributed worker that is alone in its group."""
+    def launch(self) -> None:
+        self.launch_at(self.port)
+
+    @abstractmethod
+    def launch_at(self, port: int) -> subprocess.Popen[bytes]:
+        """Start a worker of the group whose API is at this port; do not wait."""
+
+    def cluster_settings(self, port: int) -> dict[str, object]:
+        """The worker file of a distributed worker."""
         topics = {
             f"{kind}.storage.{key}": value
             for kind in ("config", "offset", "status")
@@ -90,7 +98,7 @@ class OnKafka(System):
         return {
             "bootstrap.servers": self.bootstrap,
             "group.id": "bench",
-            "listeners": f"http://127.0.0.1:{self.port}",
+            "listeners": f"http://127.0.0.1:{port}",
             "key.converter": "org.apache.kafka.connect.json.JsonConverter",
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             **topics,

@@ -1,6 +1,8 @@
-"""Kafka Connect: a distributed worker alone in its group, with a broker of its own, as their scripts start them."""
+"""Kafka Connect: distributed workers, usually one, with a broker of their own, as its scripts start them."""
 
 from __future__ import annotations
+
+import subprocess
 
 from ..system import write_properties
 from .broker import OnKafka
@@ -21,10 +23,11 @@ class KafkaConnect(OnKafka):
     def version(cls) -> str:
         return kafka_version()
 
-    def launch(self) -> None:
-        file = write_properties(self.folder / "worker.properties", {**self.cluster_settings(), **self.more})
+    def launch_at(self, port: int) -> subprocess.Popen[bytes]:
+        name = f"worker-{port}"
+        file = write_properties(self.folder / f"{name}.properties", {**self.cluster_settings(port), **self.more})
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
-        self.spawn("worker", self._java(CONNECT_HEAP, main, str(file)))
+        return self.spawn(name, self._java(CONNECT_HEAP, main, str(file)))
 
 
 class ExactlyOnceConnect(KafkaConnect):

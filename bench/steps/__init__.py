@@ -50,7 +50,7 @@ Step = Callable[[Run], list[Figure]]
 
 def all_steps() -> Mapping[str, Step]:
     """The steps by name, in the order in which they run."""
-    from . import chains, connectors, control, kafka, latency, postgres, startup, status, throughput
+    from . import chains, cluster, connectors, control, kafka, latency, postgres, startup, status, throughput
 
-    modules = (startup, throughput, chains, kafka, latency, status, control, connectors, postgres)
+    modules = (startup, throughput, chains, kafka, latency, status, control, connectors, cluster, postgres)
     return {module.__name__.rpartition(".")[2]: module.measure for module in modules}

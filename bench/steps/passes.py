@@ -25,6 +25,18 @@ class Pass:
     cpu_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a pass has to reach: so many records a second, or so many times what the peer does."""
+
+    speed: float | None = None
+    times_faster: float | None = None
+    times_cheaper: float | None = None
+
+
+NO_GOAL = Goal()
+
+
 def move_in(
     system: System, roots: Sequence[int], lines: Path, count: int, topic: str, converter: str = "String"
 ) -> Pass:
@@ -55,14 +67,14 @@ def move_out(system: System, roots: Sequence[int], lines: Path, topic: str, conv
 
 
 def figures_of(
-    key: str, title: str, count: int, passes: Sequence[Pass], target: float | None, whose: str
+    key: str, title: str, count: int, passes: Sequence[Pass], whose: str, goal: Goal = NO_GOAL
 ) -> list[Figure]:
     """Records a second and CPU a million records; the median of the passes."""
     speed = count / median([each.seconds for each in passes])
     cost = median([each.cpu_seconds for each in passes]) / count * 1e6
     return [
-        Figure(key, title, "records/s", speed, "more", target),
-        Figure(f"{key}.cpu", f"{title}: CPU of {whose}", "s per million", cost),
+        Figure(key, title, "records/s", speed, "more", goal.speed, goal.times_faster),
+        Figure(f"{key}.cpu", f"{title}: CPU of {whose}", "s per million", cost, times=goal.times_cheaper),
     ]
 
 

@@ -12,17 +12,14 @@ from ..usage import watched
 from ..worker import Penstock
 from . import Run
 from .first_record import move_first_record, remove_first_record
-from .passes import Pass, figures_of
+from .passes import Goal, Pass, figures_of
 from .postgres_database import Database, started_database
 from .postgres_passes import ROWS_A_SECOND, ages_of_rows, read_changes, read_table, typed_topic, write_table
 from .postgres_systems import DebeziumConnect, worker_pids
 
 ROW_BYTES = (100, 1000)
-SNAPSHOT_TARGETS = {100: 235_000.0, 1000: 120_000.0}
-CHANGES_TARGETS = {100: 74_000.0, 1000: 62_000.0}
-SINK_TARGETS = {"insert": 243_000.0, "upsert": 231_000.0}
-"""Five times the peer's snapshots, twice its streaming of inserts, three times its tuned sink on new rows, as they were
-measured elsewhere."""
+SNAPSHOT, CHANGES, SINK = Goal(times_faster=5.0), Goal(times_faster=2.0), Goal(times_faster=3.0)
+SINK_MODES = ("insert", "upsert")
 
 LATENCY_TARGET_MS = 150.0
 BYTES_A_ROW_OF_WORK = 1000
@@ -67,25 +64,14 @@ def _sources(run: Run, system: System, database: Database, row_bytes: int, count
     snapshots = _rounds(run, f"table → topic, {row_bytes} B", one_snapshot)
     database.server.run(f"DROP TABLE {', '.join(tables)}")
     streams = _rounds(run, f"changes → topic, {row_bytes} B", one_stream)
-    whose = "the worker"
-    return [
-        *figures_of(
-            f"postgres.snapshot.{row_bytes}",
-            f"table → topic, {row_bytes} B",
-            count,
-            snapshots,
-            SNAPSHOT_TARGETS[row_bytes],
-            whose,
-        ),
-        *figures_of(
-            f"postgres.changes.{row_bytes}",
-            f"changes → topic, {row_bytes} B",
-            count,
-            streams,
-            CHANGES_TARGETS[row_bytes],
-            whose,
-        ),
-    ]
+    figures: list[Figure] = []
+    for key, what, passes, goal in (
+        ("snapshot", "table", snapshots, SNAPSHOT),
+        ("changes", "changes", streams, CHANGES),
+    ):
+        title = f"{what} → topic, {row_bytes} B"
+        figures += figures_of(f"postgres.{key}.{row_bytes}", title, count, passes, "the worker", goal)
+    return figures
 
 
 def _sinks(run: Run, system: System, database: Database, count: int) -> list[Figure]:
@@ -94,14 +80,14 @@ def _sinks(run: Run, system: System, database: Database, count: int) -> list[Fig
     database.fill("orders", 0, count - 1, ROW_BYTES[0])
     run.say("filling a topic")
     with typed_topic(system, database, "orders", count) as topic:
-        for mode, target in SINK_TARGETS.items():
+        for mode in SINK_MODES:
 
             def one_pass(number: int, mode: str = mode) -> Pass:
                 return write_table(system, database, topic, mode, number, count)
 
             title = f"topic → table, {ROW_BYTES[0]} B, {mode}"
             passes = _rounds(run, title, one_pass)
-            figures += figures_of(f"postgres.sink.{mode}", title, count, passes, target, "the worker")
+            figures += figures_of(f"postgres.sink.{mode}", title, count, passes, "the worker", SINK)
     return figures
 
 

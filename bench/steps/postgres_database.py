@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+import psycopg
 
 from tests.support.postgres import PostgresServer
 
@@ -20,8 +23,9 @@ DROP_SECONDS = 60.0
 class Database:
     """Tables of orders: a key, a customer, an amount, a time, and a note that fills a row up to its size."""
 
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, server: PostgresServer, asking: psycopg.Connection[Any]) -> None:
         self.server = server
+        self._asking = asking
 
     def make(self, table: str) -> None:
         self.server.run(
@@ -41,7 +45,8 @@ class Database:
         self.server.run("VACUUM ANALYZE", "CHECKPOINT")
 
     def has_row(self, table: str, number: int) -> bool:
-        return bool(self.server.run(f"SELECT 1 FROM {table} WHERE id = {number}"))
+        """Asked many times during a pass, so over a connection that stays: a new one costs the server milliseconds."""
+        return self._asking.execute(f"SELECT 1 FROM {table} WHERE id = {number}".encode()).fetchone() is not None
 
     def count(self, table: str) -> int:
         return int(self.server.run(f"SELECT count(*) FROM {table}")[0][0])
@@ -60,5 +65,5 @@ class Database:
 @contextmanager
 def started_database() -> Iterator[Database]:
     """A server on an empty folder."""
-    with PostgresServer(SETTINGS) as server:
-        yield Database(server)
+    with PostgresServer(SETTINGS) as server, server.connect() as asking:
+        yield Database(server, asking)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from ..api import file_sink
+from ..lines import watched_file
 from ..system import System
 from ..usage import usage
 from ..waiting import wait_for
@@ -19,7 +17,6 @@ from .postgres_systems import failure, records_in, sink_config, source_config, w
 
 LONGEST_SECONDS = 300.0
 ROWS_A_SECOND, WARM_UP_SECONDS = 200, 3.0
-_STAMP = re.compile(rb"stamp (\d+)")
 
 
 def read_table(system: System, database: Database, table: str, count: int) -> Pass:
@@ -105,13 +102,13 @@ def ages_of_rows(system: System, database: Database, seconds: float) -> list[flo
     _wait(system, name, lambda: records_in(system, topic) == 1, "the first row is in its topic")
     system.api.create("steady-out", file_sink(output, topic))
     wait_for(lambda: output.exists() and output.stat().st_size > 0, "the first row is out", LONGEST_SECONDS, 0.02)
-    with _followed(output) as ages:
+    with watched_file(output) as arrivals:
         written = _insert_steadily(database, table, WARM_UP_SECONDS + seconds)
-        wait_for(lambda: len(ages) >= written, f"all {written} rows are out", LONGEST_SECONDS, pause=0.05)
+        wait_for(lambda: len(arrivals) >= written, f"all {written} rows are out", LONGEST_SECONDS, pause=0.05)
     system.api.delete("steady-out")
     system.api.delete(name)
     database.forget(name, table)
-    return ages[int(WARM_UP_SECONDS * ROWS_A_SECOND) :]
+    return arrivals.ages[int(WARM_UP_SECONDS * ROWS_A_SECOND) :]
 
 
 def _insert_steadily(database: Database, table: str, seconds: float) -> int:
@@ -123,31 +120,6 @@ def _insert_steadily(database: Database, table: str, seconds: float) -> int:
             connection.execute(insert, [written, f"stamp {time.time_ns()}"])
             time.sleep(max(0.0, began + written / ROWS_A_SECOND - time.perf_counter()))
     return written
-
-
-@contextmanager
-def _followed(path: Path) -> Iterator[list[float]]:
-    """The ages of stamped rows as they appear in a file, which is looked at about every millisecond."""
-    ages: list[float] = []
-    done = threading.Event()
-
-    def follow() -> None:
-        rest = b""
-        with path.open("rb", buffering=0) as file:
-            while not done.wait(0.001):
-                if data := file.read(1 << 20):
-                    now = time.time_ns()
-                    *lines, rest = (rest + data).split(b"\n")
-                    stamps = [found for line in lines if (found := _STAMP.search(line))]
-                    ages.extend((now - int(stamp[1])) / 1e6 for stamp in stamps)
-
-    follower = threading.Thread(target=follow, daemon=True)
-    follower.start()
-    try:
-        yield ages
-    finally:
-        done.set()
-        follower.join()
 
 
 def _timed(system: System, name: str, begin: Callable[[], None], is_done: Callable[[], bool], what: str) -> Pass:

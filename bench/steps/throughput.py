@@ -13,7 +13,7 @@ from ..usage import watched
 from ..worker import Penstock
 from . import Run
 from .first_record import move_first_record
-from .passes import figures_of, move_in, move_out
+from .passes import Goal, figures_of, move_in, move_out
 
 LINE_BYTES = (100, 1000)
 CONVERTERS = ("String", "JSON")
@@ -62,5 +62,5 @@ def _measure_case(run: Run, system: System, lines: Path, line_bytes: int, count:
         key = f"throughput.{way}.{converter.lower()}.{line_bytes}"
         title = f"{titles[way]}, {line_bytes} B, {converter}"
         target = TARGETS.get((way, converter, line_bytes))
-        found += figures_of(key, title, count, passes, target, "all processes")
+        found += figures_of(key, title, count, passes, "all processes", Goal(target))
     return found

@@ -12,7 +12,8 @@ import pytest
 from bench.chart import chart
 from bench.figures import Figure, Findings, percentile
 from bench.lines import write_numbered
-from bench.outcome import BEGIN, END, Outcome, recorded_peer
+from bench.outcome import Outcome, recorded_peer
+from bench.page import BEGIN, END
 from bench.peer.topic_log import TopicLog
 from bench.report import markdown, ratio, shown
 
@@ -47,16 +48,23 @@ def test_there_is_no_ratio_to_nothing() -> None:
 
 
 def test_targets_are_floors_for_speed_and_ceilings_for_cost() -> None:
-    assert fast(2_000_000, target=2_000_000).reached
-    assert fast(1_999_999, target=2_000_000).reached is False
-    assert slow(100, target=100).reached
-    assert slow(101, target=100).reached is False
-    assert slow(1).reached is None
+    assert fast(2_000_000, target=2_000_000).reached(None)
+    assert fast(1_999_999, target=2_000_000).reached(None) is False
+    assert slow(100, target=100).reached(None)
+    assert slow(101, target=100).reached(None) is False
+    assert slow(1).reached(None) is None
+
+
+def test_a_goal_against_the_peer_is_judged_by_the_ratio_of_one_run() -> None:
+    twice = Figure("kafka.in.100", "file → Kafka", "records/s", 300.0, "more", times=2.0)
+    assert [twice.reached(peer) for peer in (fast(150.0), fast(151.0), None)] == [True, False, None]
+    cheap = Figure("kafka.in.100.cpu", "CPU", "s per million", 1.0, times=2.0)
+    assert [cheap.reached(peer) for peer in (slow(2.0), slow(1.9))] == [True, False]
 
 
 def test_a_missed_target_is_shown_as_missed() -> None:
-    assert "✗" in markdown(findings(slow(150, target=100)), None, "peer")
-    assert "✓" in markdown(findings(slow(50, target=100)), None, "peer")
+    assert "✗" in markdown(findings(slow(150, target=100)), None, "peer")["Latency"]
+    assert "✓" in markdown(findings(slow(50, target=100)), None, "peer")["Latency"]
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 1), (0.5, 51), (0.9, 91), (0.99, 100), (1.0, 100)])
@@ -119,7 +127,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("bench.outcome.RECORDED", tmp_path / "recorded.json")
     monkeypatch.setattr("bench.outcome.IMAGE", tmp_path / "benchmarks.svg")
     monkeypatch.setattr("bench.outcome.PAGE", tmp_path / "page.md")
-    (tmp_path / "page.md").write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    figures = "a picture\n\n### Throughput\n\nfast\n\n### Latency\n\nold\n\n### GET status\n\nquick"
+    (tmp_path / "page.md").write_text(f"before\n{BEGIN}\n{figures}\n{END}\nafter\n")
     return tmp_path
 
 
@@ -140,3 +149,12 @@ def test_the_page_says_when_its_figures_are_not_to_be_quoted(files: Path, cores:
     assert page.startswith("before\n")
     assert page.endswith("\nafter\n")
     assert "old" not in page
+
+
+def test_a_run_of_some_steps_leaves_the_figures_of_others_on_the_page(files: Path) -> None:
+    outcome({}).publish()
+    page = (files / "page.md").read_text()
+    parts = ("a picture", "### Throughput\n\nfast", "### Latency", "10.0 ms | 40.0 ms | 4.0 x", "### GET status\n\nq")
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+    assert not (files / "benchmarks.svg").exists()
