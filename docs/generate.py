@@ -14,10 +14,11 @@ from penstock.cli.main import app
 from penstock.rest.metrics_catalog import SECTIONS
 from penstock.rest.table import ROUTES
 from penstock.runtime.distributed_keys import DISTRIBUTED_KEYS
+from penstock.runtime.other_worker_keys import NOT_USED
 from penstock.runtime.plugins import PluginEntry, PluginKind, Plugins
 from penstock.runtime.provisioning.shapes import pipeline_schema
 from penstock.runtime.restart_policy import RESTART_KEYS
-from penstock.runtime.worker_keys import NOT_USED, WORKER_KEYS
+from penstock.runtime.worker_keys import WORKER_KEYS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code. Change the code, then run: make docs -->\n"

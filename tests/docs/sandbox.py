@@ -1,9 +1,13 @@
-"""A folder like a fresh clone in which the commands of a page are run, one after the other, as a reader would."""
+"""A folder in which the commands of a page are run, one after the other, as a reader would.
+
+It is like a fresh clone; pages that begin with ``git clone`` get a real one, whose ``.venv`` is there already.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,8 +19,9 @@ from typing import Any
 import httpx
 
 from tests.docs.blocks import ROOT, Block, Command
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
-from tests.support.worker import SOURCE, free_port
+from tests.support.worker import SOURCE
 
 SECONDS = 300.0
 STAYS = re.compile(r"^(?:make run\b|(?:\S*/)?penstock (?:run|standalone|distributed)\b)")
@@ -32,6 +37,10 @@ LOOKS = re.compile(
 CLONE = ("Makefile", "pyproject.toml", "tools", "deploy", "docs", "README.md", "src")
 VARIABLE = re.compile(r"\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]{6,}\b|\d+(?:\\\.\d+)*")
 """What differs from run to run in shown output: numbers, hashes."""
+
+
+_HAVE_VENV = "[ -e .venv ] || {{ cp -r {} .venv; touch .venv/.runtime .venv/.dev; }}"
+"""What git does after a clone here: building ``.venv`` would download Spark."""
 
 
 class Sandbox:
@@ -78,8 +87,34 @@ class Sandbox:
         """One command that is on no page."""
         self.run([Block("(before the page)", 0, "sh", command)])
 
+    def add_program(self, name: str, script: str) -> None:
+        """Readers have this program."""
+        _program(self.folder / ".bin" / name, script)
+
+    @property
+    def here(self) -> Path:
+        """Where the reader is now: the folder that the last command ended in."""
+        if not self._state.exists():
+            return self.folder
+        return Path(shlex.split(self._state.read_text().splitlines()[-1])[1])
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of commands."""
+        return {
+            **os.environ,
+            "PATH": f"{self.folder / '.bin'}:{os.environ['PATH']}",
+            "HOME": str(self.folder / ".home"),
+            "PENSTOCK_URL": self.url,
+            "PENSTOCK_CONTEXTS": str(self.folder / ".home" / "contexts.yaml"),
+            "COLUMNS": "160",
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+            "PYTHONUNBUFFERED": "1",
+        }
+
     def save(self, name: str, text: str) -> None:
-        file = self.folder / name
+        file = self.here / name
         file.parent.mkdir(parents=True, exist_ok=True)
         text = self._substituted(text)
         if file.suffix == ".properties" and not re.search(r"^(?:listeners|name)=", text, re.M):
@@ -173,18 +208,7 @@ class Sandbox:
         return ["bash", "-c", f"{resume}\n{keep}\n{text}"]
 
     def _place(self) -> dict[str, Any]:
-        variables = {
-            **os.environ,
-            "PATH": f"{self.folder / '.bin'}:{os.environ['PATH']}",
-            "HOME": str(self.folder / ".home"),
-            "PENSTOCK_URL": self.url,
-            "PENSTOCK_CONTEXTS": str(self.folder / ".home" / "contexts.yaml"),
-            "COLUMNS": "160",
-            "NO_COLOR": "1",
-            "TERM": "dumb",
-            "PYTHONUNBUFFERED": "1",
-        }
-        return {"cwd": self.folder, "env": variables, "stdin": subprocess.DEVNULL, "start_new_session": True}
+        return {"cwd": self.folder, "env": self.variables, "stdin": subprocess.DEVNULL, "start_new_session": True}
 
     def _substituted(self, text: str) -> str:
         for there, here in self.substitutions:
@@ -207,8 +231,12 @@ class Sandbox:
         home.mkdir()
         (home / ".curlrc").write_text("silent\nshow-error\nfail-with-body\nmax-time = 120\n")
         (home / ".gitconfig").write_text(
-            "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+            "[user]\n\tname = Ada\n\temail = ada@example.org\n"
+            f"[init]\n\tdefaultBranch = main\n\ttemplateDir = {home / 'template'}\n"
         )
+        hooks = home / "template" / "hooks"
+        hooks.mkdir(parents=True)
+        _program(hooks / "post-checkout", _HAVE_VENV.format(self.folder / ".venv"))
         for folder in (self.folder / ".bin", self.folder / ".venv" / "bin"):
             folder.mkdir(parents=True)
             _program(folder / "penstock", f'exec {sys.executable} -m penstock "$@"')

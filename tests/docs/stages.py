@@ -98,17 +98,6 @@ def failing_cleanup(sandbox: Sandbox, folder: Path) -> str:
     return str(cleanup["id"])
 
 
-def repository(sandbox: Sandbox) -> None:
-    """A clone has a history."""
-    for command in (
-        "git init -q",
-        "git add Makefile",
-        "git commit -q -m First",
-        "git commit -q --allow-empty -m Second",
-    ):
-        sandbox.do(command)
-
-
 def worker_with_orders(sandbox: Sandbox) -> None:
     """A worker whose folder is worth a back-up."""
     sandbox.do("penstock run examples/orders.yaml")

@@ -9,6 +9,8 @@ import pytest
 
 from tests.docs import stages
 from tests.docs.blocks import PAGES, ROOT, Block, blocks_of, every_block
+from tests.docs.origin import NAME, make_origin
+from tests.docs.programs import add_kafka_scripts, add_pip, imports
 from tests.docs.sandbox import Sandbox
 from tests.support.kafka import KafkaBroker
 from tests.support.postgres import PostgresServer
@@ -26,7 +28,6 @@ ON_ITS_OWN: dict[str, Stage] = {
     "docs/guides/from-conduit.md": stages.nothing,
     "docs/guides/from-kafka-connect.md": stages.nothing,
     "docs/guides/security.md": stages.nothing,
-    "docs/guides/upgrades.md": stages.worker_with_orders,
 }
 """Pages that start their worker themselves."""
 
@@ -41,16 +42,17 @@ ON_A_WORKER: dict[str, Stage] = {
 """Pages about a worker that runs somewhere."""
 
 ELSEWHERE = {
+    "docs/benchmarks.md": "below",
     "docs/guides/distributed.md": "below",
     "docs/guides/first-connector.md": "test_first_connector",
     "docs/guides/kafka.md": "below",
     "docs/guides/lifecycle-hooks.md": "below",
     "docs/guides/postgres.md": "below",
+    "docs/guides/upgrades.md": "below",
 }
 """Pages whose commands need more than that."""
 
 NOT_RUN = {
-    "docs/benchmarks.md": "make bench takes half an hour; tests/bench has the same steps in small",
     "docs/guides/spark-clusters.md": "needs Docker or Kubernetes",
 }
 """Pages without any command that can be run here."""
@@ -76,13 +78,14 @@ def test_commands_that_are_not_run_are_few_and_say_why(capsys: pytest.CaptureFix
             print(f"not run: {name}  ({reason})")
     commands = [command for block in left_out for command in block.commands]
     ran = [command for block in every_block() if block.is_shell for command in block.commands]
-    assert len(commands) <= 13
-    assert len(ran) > 8 * len(commands)
+    assert len(commands) <= 7
+    assert len(ran) > 15 * len(commands)
 
 
 @pytest.mark.parametrize("name", ON_ITS_OWN)
 def test_a_page_that_starts_its_worker(name: str, tmp_path: Path) -> None:
     with Sandbox(tmp_path, [("/tmp/in.txt", str(tmp_path / "in.txt"))]) as sandbox:
+        sandbox.substitutions.append((NAME, str(make_origin(tmp_path / ".origin", sandbox.variables))))
         ON_ITS_OWN[name](sandbox)
         sandbox.run(page(name))
 
@@ -113,13 +116,17 @@ def test_lifecycle_hooks(tmp_path: Path) -> None:
 def test_topics_in_kafka(docs_broker: KafkaBroker, tmp_path: Path) -> None:
     with Sandbox(tmp_path, [("localhost:9092", docs_broker.bootstrap), ("/tmp/", f"{tmp_path}/")]) as sandbox:
         (tmp_path / "in.txt").touch()
+        python = add_pip(sandbox)
+        add_kafka_scripts(sandbox)
         sandbox.run(page("docs/guides/kafka.md"))
+        imports(python, "penstock", "confluent_kafka", "kafka")
 
 
 def test_a_cluster_of_workers(docs_broker: KafkaBroker, tmp_path: Path) -> None:
     here = [("localhost:9092", docs_broker.bootstrap), ("worker-1.example.org", "localhost")]
     with Sandbox(tmp_path, here) as sandbox:
         (tmp_path / "connect-distributed.properties").symlink_to(tmp_path / "worker.properties")
+        add_pip(sandbox)
         sandbox.run(page("docs/guides/distributed.md"))
 
 
@@ -137,8 +144,36 @@ def test_postgres(docs_postgres: PostgresServer, docs_worker: PenstockProcess, t
         ('"database.user": "penstock"', f'"database.user": "{keys["database.user"]}"'),
     ]
     with Sandbox(tmp_path, here, docs_worker.port) as sandbox:
+        imports(add_pip(sandbox), "psycopg")
         try:
             sandbox.run(page("docs/guides/postgres.md"))
             wait_until(lambda: docs_postgres.run("SELECT item FROM shop.orders") == [("flange",)], "it is copied")
         finally:
             stages.clear(sandbox)
+
+
+def test_back_up_and_migration(docs_worker: PenstockProcess, tmp_path: Path) -> None:
+    with Sandbox(tmp_path) as sandbox:
+        sandbox.substitutions += [("http://old:8083", sandbox.url), ("http://new:8083", docs_worker.url)]
+        blocks = page("docs/guides/upgrades.md")
+        moving = next(number for number, block in enumerate(blocks) if "penstock migrate" in block.text)
+        stages.worker_with_orders(sandbox)
+        sandbox.run(blocks[:moving])
+        stages.clear(sandbox)
+        for name in ("orders-eu", "orders-us"):
+            stages.create(sandbox, name, {"connector.class": "Generator", "topic": name, "rate": "5"})
+        try:
+            sandbox.run(blocks[moving:])
+            assert stages.ask(sandbox, "/connectors") == []
+            assert {"orders-eu", "orders-us"} <= set(docs_worker.http.get("/connectors").json())
+        finally:
+            for name in ("orders-eu", "orders-us"):
+                docs_worker.http.delete(f"/connectors/{name}", params={"includeOffsets": "true"})
+
+
+@pytest.mark.slow
+def test_the_benchmark_can_be_tried(tmp_path: Path) -> None:
+    """Of its quick form only the first step: all of them are in tests/bench."""
+    with Sandbox(tmp_path, [('"--quick"', '"--quick --no-peer --only startup"')]) as sandbox:
+        sandbox.do(f"git clone -q {make_origin(tmp_path / '.origin', sandbox.variables)} penstock && cd penstock")
+        sandbox.run(page("docs/benchmarks.md"))

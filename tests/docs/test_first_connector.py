@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.docs import stages
 from tests.docs.blocks import ROOT, blocks_of
+from tests.docs.origin import NAME, make_origin
+from tests.docs.programs import add_pip, imports
 from tests.docs.sandbox import Sandbox
 from tests.ui.chromium import find_chromium
 
@@ -21,7 +23,9 @@ def test_the_guide_leads_from_a_clone_to_a_connector_in_the_browser(tmp_path: Pa
     blocks = blocks_of(ROOT / "docs" / "guides" / "first-connector.md")
     in_the_browser = next(number for number, block in enumerate(blocks) if "git commit" in block.text)
     with Sandbox(tmp_path) as sandbox:
-        stages.repository(sandbox)
+        sandbox.substitutions.append((NAME, str(make_origin(tmp_path / ".origin", sandbox.variables))))
+        python = add_pip(sandbox)
+        sandbox.do("pip install 'penstock'")
         sandbox.run(blocks[:in_the_browser])
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
@@ -35,6 +39,7 @@ def test_the_guide_leads_from_a_clone_to_a_connector_in_the_browser(tmp_path: Pa
                 browser.close()
         sandbox.run(blocks[in_the_browser:])
         assert "history" not in stages.ask(sandbox, "/connectors")
+        imports(python, "commits.source")
 
 
 def create(page: Page) -> None:
