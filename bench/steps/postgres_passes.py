@@ -13,7 +13,7 @@ from ..usage import usage
 from ..waiting import wait_for
 from .passes import Pass
 from .postgres_database import Database
-from .postgres_systems import failure, records_in, sink_config, source_config, worker_pids
+from .postgres_systems import failure, records_in, sink_config, source_config, typed_source_config, worker_pids
 
 LONGEST_SECONDS = 300.0
 ROWS_A_SECOND, WARM_UP_SECONDS = 200, 3.0
@@ -65,7 +65,7 @@ def typed_topic(system: System, database: Database, table: str, count: int) -> I
     """A topic with the rows of a table, with schemas."""
     name = f"typed_{table}"
     topic = f"{name}.public.{table}"
-    system.api.create(name, source_config(database.server, name, table, typed=True))
+    system.api.create(name, typed_source_config(database.server, name, table))
     _wait(system, name, lambda: records_in(system, topic) >= count, f"{topic} is filled")
     system.api.delete(name)
     database.forget(name)

@@ -15,7 +15,7 @@ from ..peer.jars import debezium_plugins
 from ..system import System
 
 TYPED = {"key.converter": JSON, "value.converter": JSON}
-"""JSON with schemas, which the peer's sink needs."""
+"""JSON with schemas."""
 
 
 class DebeziumConnect(KafkaConnect):
@@ -47,7 +47,7 @@ def failure(system: System, name: str) -> str:
     return " / ".join(line for line in lines if line and not line.startswith(("at ", "...")))[-1000:]
 
 
-def source_config(server: PostgresServer, name: str, table: str, typed: bool = False) -> dict[str, str]:
+def source_config(server: PostgresServer, name: str, table: str) -> dict[str, str]:
     """Captures one table; Penstock understands Debezium's class and keys, so both get the same."""
     return server.config(
         **{
@@ -58,9 +58,15 @@ def source_config(server: PostgresServer, name: str, table: str, typed: bool = F
             "slot.name": name,
             "publication.name": name,
             "publication.autocreate.mode": "filtered",
-            **(TYPED if typed else CONVERTERS["JSON"]),
+            **CONVERTERS["JSON"],
         }
     )
+
+
+def typed_source_config(server: PostgresServer, name: str, table: str) -> dict[str, str]:
+    """The same for a topic that sinks read: rows without their envelope, with the schemas that the peer's sink needs."""
+    unwrap = {"transforms": "unwrap", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState"}
+    return {**source_config(server, name, table), **TYPED, **unwrap}
 
 
 def sink_config(system: System, server: PostgresServer, topic: str, table: str, mode: str) -> dict[str, str]:
