@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600
 
 TASKS = 4
 COUNT = 3000
+WAITS = "for it to come back"
 RECOVERY_SECONDS = 120.0
 """Generous: on a free machine it takes the session timeout (6 s here) and some seconds."""
 
@@ -94,8 +95,10 @@ def test_a_worker_that_slept_past_its_session_does_not_write_any_more(cluster: C
 
 
 def test_a_worker_that_is_restarted_gets_work_again(cluster: Cluster, load: str) -> None:
-    bounced = cluster.follower()
+    bounced, leader = cluster.follower(), cluster.leader()
+    before = leader.output.read_text().count(WAITS)
     assert bounced.stop() == 0
+    wait_until(lambda: leader.output.read_text().count(WAITS) > before, "its work waits for a moment")
     wait_until(moved_from(bounced, cluster.leader(), load), "the others have its work", RECOVERY_SECONDS)
     bounced.start()
     wait_until(lambda: worker_id(bounced) in busy_workers(cluster), "it has a share again")

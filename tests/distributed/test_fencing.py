@@ -130,3 +130,15 @@ def test_tasks_that_take_the_place_of_more_fence_them_all(once: Cluster, source:
     wait_running(once.any(), source.name, 1)
     assert task_counts(once, source.name) == [TASKS, 1]
     assert former.fails_to_commit()
+
+
+def test_former_tasks_are_fenced_before_offsets_are_changed(
+    once: Cluster, asked: PenstockProcess, source: Probe
+) -> None:
+    """A task that was frozen when its connector was stopped must not write its offsets after they were reset."""
+    wait_until(lambda: len(values_in(once.broker, source.topic)) == 10 * TASKS, "all records are there")
+    source.stop()
+    zombies = [Zombie(once, source, task) for task in range(TASKS)]
+    assert asked.http.delete(f"/connectors/{source.name}/offsets").status_code == 200
+    assert [zombie.fails_to_commit() for zombie in zombies] == [True, True]
+    assert task_counts(once, source.name) == [TASKS, 0]

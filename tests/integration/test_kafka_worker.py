@@ -79,6 +79,16 @@ def test_new_topics_and_partitions_are_found_while_running(
     worker.http.delete("/connectors/regex")
 
 
+def test_a_pattern_that_fits_no_topic_at_first_finds_those_that_come(broker: KafkaBroker, tmp_path: Path) -> None:
+    kafka, out = KafkaClients(broker.bootstrap), tmp_path / "out"
+    settings = {"bootstrap.servers": broker.bootstrap, "consumer.metadata.max.age.ms": "500", **STRINGS}
+    with PenstockProcess(tmp_path / "worker", settings) as alone:
+        alone.create("hopes", {"connector.class": "FileStreamSink", "file": str(out), "topics.regex": "hoped-for-.*"})
+        alone.wait_state("hopes", "RUNNING", 1)
+        kafka.produce(kafka.make("hoped-for-a"), [b"a0"])
+        wait_lines(out, ["a0"])
+
+
 def test_records_deleted_before_a_sink_has_read_them_are_told_in_the_log(
     worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
 ) -> None:
@@ -201,30 +211,35 @@ def test_topics_are_created_as_the_connectors_groups_say(
     assert "Task failed to create new topic wide. Ensure that" in worker.status("failing")["tasks"][0]["trace"]
 
 
-def test_a_connector_can_have_a_cluster_of_its_own(worker: PenstockProcess, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names_admin", [True, False], ids=["for all clients", "not for the admin client"])
+def test_a_connector_can_have_a_cluster_of_its_own(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path, names_admin: bool
+) -> None:
     wanted = [f"line {n}" for n in range(1000)]
     (tmp_path / "in").write_text("\n".join(wanted) + "\n")
     with KafkaBroker() as other:
         elsewhere = KafkaClients(other.bootstrap)
+        admin = {"admin.override.bootstrap.servers": other.bootstrap} if names_admin else {}
         source = {
             "connector.class": "FileStreamSource",
             "file": str(tmp_path / "in"),
             "topic": "away",
             "producer.override.bootstrap.servers": other.bootstrap,
-            "admin.override.bootstrap.servers": other.bootstrap,
+            **admin,
         }
         sink = {
             "connector.class": "FileStreamSink",
             "file": str(tmp_path / "out"),
             "topics": "away",
             "consumer.override.bootstrap.servers": other.bootstrap,
-            "admin.override.bootstrap.servers": other.bootstrap,
+            **admin,
         }
         worker.create("away-in", source)
         worker.create("away-out", sink)
         wait_lines(tmp_path / "out", wanted)
         assert elsewhere.values("away", 1000) == [line.encode() for line in wanted]
         wait_until(lambda: elsewhere.positions("connect-away-out") == {("away", 0): 1000}, "its position there")
+        assert "away" not in kafka.topics()
         for name in ("away-in", "away-out"):
             assert worker.http.delete(f"/connectors/{name}").status_code == 204
 

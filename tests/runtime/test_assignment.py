@@ -114,6 +114,17 @@ def test_lost_work_waits_for_its_worker() -> None:
     assert not after.delay_ms
 
 
+def test_what_a_dead_worker_ran_waits_for_nobody() -> None:
+    clock, configured = Clock(), units(2, 2)
+    assignor = CooperativeAssignor(2000, clock)
+    hands, _ = settle(assignor, {"a": frozenset(), "b": frozenset(), "c": frozenset()}, configured)
+    died, left = hands.pop("b"), hands.pop("c")
+    outcome = assignor.assign(hands, configured, abandoned=died)
+    assert outcome.assigned["a"] == hands["a"] | died
+    assert not outcome.assigned["a"] & left, "the one that left may come back"
+    assert outcome.delay_ms == 2000
+
+
 def test_a_worker_that_comes_back_in_time_gets_its_work_at_once_and_nothing_else_moves() -> None:
     clock = Clock()
     configured = units(3, 3)

@@ -38,7 +38,8 @@ class CooperativeAssignor:
     """Moves as little as possible. The leader keeps one; a member that becomes the leader starts with a new one.
 
     What a vanished member ran waits for ``max_delay_ms``, in case it comes back, and is then given to others. Members
-    that came with empty hands meanwhile get it at once: they are the vanished ones, restarted.
+    that came with empty hands meanwhile get it at once: they are the vanished ones, restarted. Nothing waits that was
+    abandoned: its member was given up after a session in which it could have come back.
     """
 
     def __init__(self, max_delay_ms: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -51,13 +52,13 @@ class CooperativeAssignor:
         self._newcomers: frozenset[str] = frozenset()
         self._unbalanced = True
 
-    def assign(self, owned: Owned, configured: frozenset[Unit]) -> Round:
+    def assign(self, owned: Owned, configured: frozenset[Unit], abandoned: frozenset[Unit] = frozenset()) -> Round:
         """One round: ``owned`` is what each member says it runs, ``configured`` what should run."""
         self._unbalanced = self._unbalanced or owned.keys() != self._members
         hands, revoked = _without_leftovers(owned, configured)
         running = frozenset().union(*hands.values(), *revoked.values())
         lost = (self._given & configured) - running
-        waiting = self._waiting(lost, owned)
+        waiting = self._waiting(lost - abandoned, owned)
         preferred = sorted(self._newcomers & owned.keys()) if lost and not waiting else []
         if preferred:
             deal(lost, {name: hands[name] for name in preferred})

@@ -14,6 +14,7 @@ from penstock.storage.config_records import Restart
 
 from .cluster_ownership import ClusterOwnership, configured_units
 from .cluster_rounds import ClusterRounds
+from .farewells import Farewells
 from .group_protocol import EAGER, VERSIONS, Assignment, MemberState, Unit
 from .logging import Loggers
 from .membership import GroupSettings, Joined, Membership
@@ -45,6 +46,7 @@ class ClusterMember(ConfigListener):
         settings: GroupSettings,
         rounds: ClusterRounds,
         sync_seconds: float,
+        farewells: Farewells,
     ) -> None:
         self._loop = loop
         self._services = services
@@ -53,6 +55,7 @@ class ClusterMember(ConfigListener):
         self._loggers = loggers
         self._settings = settings
         self._sync_seconds = sync_seconds
+        self._farewells = farewells
         self._held: frozenset[Unit] = frozenset()
         self._names: set[str] = set()
         self._began_at = 0
@@ -119,6 +122,7 @@ class ClusterMember(ConfigListener):
         if self._delayed is not None:
             self._delayed.cancel()
         await self._worker.stop()
+        await asyncio.to_thread(self._farewells.say)
         await asyncio.to_thread(self.membership.stop)
 
     def has_stopped_everywhere(self, name: str) -> bool:
@@ -143,6 +147,8 @@ class ClusterMember(ConfigListener):
             self._held = frozenset()
             self._on_loop(self._ownership.clear)
             self._on_loop(self._worker.keep_all)
+        elif self.joined_as is not None and self.joined_as.is_leader:
+            self._farewells.hear()
         self._offset = self._services.configs.snapshot().position
         self._wait_until_quiet()
 
@@ -150,7 +156,8 @@ class ClusterMember(ConfigListener):
         known = all(self._reaches(state.offset) for state in members.values())
         was_leader = self.joined_as is not None and self.joined_as.is_leader
         snapshot = self._services.configs.snapshot()
-        return self.rounds.decide(members, version, leader, snapshot if known else None, was_leader)
+        abandoned = self._farewells.missing
+        return self.rounds.decide(members, version, leader, snapshot if known else None, was_leader, abandoned)
 
     def joined(self, assignment: Assignment, membership: Joined) -> None:
         if assignment.error or not self._reaches(assignment.offset):
@@ -169,6 +176,8 @@ class ClusterMember(ConfigListener):
             len(self._held),
             len(assignment.revoked),
         )
+        if assignment.delay_ms and membership.is_leader:
+            log.info("What a worker ran that has left waits %g s for it to come back", assignment.delay_ms / 1000)
         self._on_loop(self._take, assignment, membership)
         if assignment.revoked:
             self.membership.rejoin()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from penstock.storage.config_snapshot import ConfigSnapshot
 
@@ -38,8 +38,12 @@ class ClusterRounds:
         leader: str,
         snapshot: ConfigSnapshot | None,
         was_leader: bool,
+        abandoned: Callable[[Collection[str]], frozenset[Unit]] = lambda alive: frozenset(),
     ) -> dict[str, Assignment]:
-        """What to tell each member. Without a ``snapshot`` the leader has not read far enough, and says so."""
+        """What to tell each member. Without a ``snapshot`` the leader has not read far enough, and says so.
+
+        ``abandoned`` tells what workers other than these have left without a farewell.
+        """
         url = members[leader].url
         self._next_read = min(state.offset for state in members.values())
         self._alive = frozenset(worker_id_of(state.url) for state in members.values())
@@ -49,7 +53,7 @@ class ClusterRounds:
         if version == EAGER:
             outcome = eager_round(members, configured_units(snapshot))
         else:
-            outcome = self._cooperative(members, snapshot, was_leader)
+            outcome = self._cooperative(members, snapshot, was_leader, abandoned(self._alive))
         self._next_owners = {unit: members[member].url for member, units in outcome.assigned.items() for unit in units}
         return {
             member: Assignment(
@@ -80,11 +84,17 @@ class ClusterRounds:
         an older one says of a task is taken for the late farewell of a former owner."""
         statuses.disown(self._alive)
 
-    def _cooperative(self, members: Mapping[str, MemberState], snapshot: ConfigSnapshot, was_leader: bool) -> Round:
+    def _cooperative(
+        self,
+        members: Mapping[str, MemberState],
+        snapshot: ConfigSnapshot,
+        was_leader: bool,
+        abandoned: frozenset[Unit],
+    ) -> Round:
         assignor = copy.copy(self._assignor) if was_leader else CooperativeAssignor(self._max_delay_ms)
         held_back = _held_back(members, snapshot)
         owned = {member: state.owned - held_back for member, state in members.items()}
-        outcome = assignor.assign(owned, configured_units(snapshot) - held_back)
+        outcome = assignor.assign(owned, configured_units(snapshot) - held_back, abandoned)
         self._next = assignor
         given_up = {member: state.owned & held_back for member, state in members.items()}
         revoked = {member: outcome.revoked.get(member, frozenset()) | units for member, units in given_up.items()}

@@ -20,6 +20,7 @@ from .requests import (
     CreateRequest,
     NotFound,
     OffsetEntry,
+    RequestError,
     RestartRequest,
     State,
     TargetState,
@@ -31,6 +32,9 @@ from .unfinished_changes import UnfinishedChanges
 
 T = TypeVar("T")
 Raw = Mapping[str, str | None]
+
+NOT_FENCED = "Failed to perform zombie fencing for source connector prior to modifying offsets"
+"""Kafka Connect's text."""
 
 
 class Effects(Protocol):
@@ -263,12 +267,24 @@ class ConnectorChanges:
             return offset_rules.done_message("reset", await self._offsets.forget(name, config))
 
     async def _stopped(self, name: str) -> Raw:
-        """The checks of KIP-875, in its order, and the end of whatever was still stopping."""
+        """The checks of KIP-875, in its order, and the end of whatever was still stopping.
+
+        A task that somebody has cut off or frozen could write offsets after us: with exactly-once support it is fenced.
+        """
+        self._require_stopped(name)
+        await self._effects.settled(name)
+        if self._services.fence is not None:
+            try:
+                await self._services.fence(name)
+            except Exception as error:
+                raise RequestError(NOT_FENCED) from error
+        return self._require_stopped(name)
+
+    def _require_stopped(self, name: str) -> Raw:
         config = self.found(name)
         self._unfinished.require_not_deleting(name)
         snapshot = self._services.configs.snapshot()
         offset_rules.require_stopped(name, snapshot.target_state(name), len(snapshot.task_configs(name)))
-        await self._effects.settled(name)
         return config
 
     async def give_up_cleanup(self, cleanup: str) -> None:

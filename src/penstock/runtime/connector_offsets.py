@@ -19,7 +19,7 @@ from penstock.storage.offset_store import Change, Offset, OffsetKeys, OffsetStor
 
 from .connector_config import ConnectorConfig
 from .services import Services
-from .topic_homes import BOOTSTRAP, OWN_OFFSETS_TOPIC, connector_clients, wants_exactly_once
+from .topic_homes import BOOTSTRAP, OWN_OFFSETS_TOPIC, connector_clients, producer_bootstrap, wants_exactly_once
 from .worker_config import WorkerConfig
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def own_topic(config: WorkerConfig, parsed: ConnectorConfig) -> OwnTopic | None:
     """
     worker = config.properties
     wanted = parsed.settings.get(OWN_OFFSETS_TOPIC)
-    elsewhere = parsed.producer_overrides.get(BOOTSTRAP, worker[BOOTSTRAP]) != worker[BOOTSTRAP]
+    elsewhere = producer_bootstrap(worker, parsed) != worker[BOOTSTRAP]
     if parsed.is_sink or not (wanted or (elsewhere and wants_exactly_once(worker))):
         return None
     topic = wanted or str(config.values["offset.storage.topic"])

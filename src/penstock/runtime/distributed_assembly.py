@@ -23,7 +23,9 @@ from .cluster_ownership import ClusterOwnership
 from .cluster_rounds import ClusterRounds
 from .connector_offsets import ConnectorOffsets
 from .distributed import DistributedHerder
+from .distributed_keys import DELAY
 from .distributed_settings import client_settings, group_settings, internal_topic, signing_settings
+from .farewells import Farewells
 from .forwarding import InternalClient
 from .leadership import Leadership
 from .leased_topics import leased
@@ -96,10 +98,19 @@ class DistributedWorker:
         services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
         worker = Worker(services)
         loggers = Loggers()
-        rounds = ClusterRounds(config.values["scheduled.rebalance.max.delay.ms"])
+        rounds = ClusterRounds(config.values[DELAY])
+        farewells = Farewells(services, status_log, patient=DELAY in config.properties)
         sync_seconds = config.values["worker.sync.timeout.ms"] / 1000
         self._member = member = ClusterMember(
-            self._runtime.loop, services, worker, ownership, loggers, group_settings(config), rounds, sync_seconds
+            self._runtime.loop,
+            services,
+            worker,
+            ownership,
+            loggers,
+            group_settings(config),
+            rounds,
+            sync_seconds,
+            farewells,
         )
         services.statuses.generation = lambda: member.generation
         services.pumps = pump_services(services, spark, leased(home, lambda: member.membership.lease.is_valid))

@@ -21,6 +21,7 @@ from .worker_keys import worker_key
 _GROUP = "Cluster"
 _TOPICS = "Internal topics"
 _SIGNING = "Requests between workers"
+DELAY = "scheduled.rebalance.max.delay.ms"
 DEFAULT_DELAY_MS = 2_000
 
 
@@ -111,11 +112,11 @@ DISTRIBUTED_KEYS = ConfigDef(
     ),
     worker_key(
         _GROUP,
-        "scheduled.rebalance.max.delay.ms",
+        DELAY,
         Type.INT,
         DEFAULT_DELAY_MS,
-        "How long the tasks of a vanished worker wait for it to come back before others get them. Kafka Connect waits"
-        " five minutes.",
+        "How long the tasks of a vanished worker wait for it to come back before others get them. Without this key they"
+        " wait for a worker that was stopped, and not for one that died. Kafka Connect waits five minutes.",
         at_least(0),
         Importance.MEDIUM,
     ),

@@ -233,8 +233,10 @@ class ExactlyOncePump(SourcePump):
         self._forget_transaction()
         self._session = None
         session = uuid.uuid4().hex
+        self.services.topics.require_ownership()
         opened = self.services.topics.transaction(self._id, session, self._batch)
         self.raise_failures(await self.dispatch_once([TransactionWork(opened, "open")]))
+        self.services.topics.require_ownership()
         await self.unless_aborted(asyncio.wrap_future(self.exactly_once.read_to_end()))
         self._offsets.forget()
         self._session = session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, cast
 
 from penstock.storage.errors import PassingStorageError
@@ -29,7 +30,11 @@ class LeasedTopics:
         return self._home.commit_source(commit) if self._is_valid() else _refused()
 
     def commit_sink(self, commit: SinkCommit) -> Future[None]:
-        return self._home.commit_sink(commit) if self._is_valid() else _refused()
+        return self._home.commit_sink(replace(commit, is_allowed=self._is_valid)) if self._is_valid() else _refused()
+
+    def require_ownership(self) -> None:
+        if not self._is_valid():
+            raise PassingStorageError(REFUSED)
 
     def for_connector(self, clients: Any) -> TopicHome:
         return leased(self._home.for_connector(clients), self._is_valid)

@@ -72,6 +72,10 @@ class Joined:
         return self.member == self.leader
 
 
+class GivenUp(KafkaError):  # type: ignore[misc]
+    """The group has forgotten us amid a join: what runs must stop before we come again under another name."""
+
+
 class Membership:
     """Keeps a worker in the group from a thread of its own; kafka-python's network thread sends the heartbeats."""
 
@@ -128,7 +132,7 @@ class Membership:
         coordinator.poll_heartbeat()
         if self._member and coordinator.member != self._member:
             log.warning("The group %s has given up this worker", self._settings.group)
-            self._member = ""
+            self._member = coordinator.known_as = ""
             self.lease.end()
             self._participant.expelled()
         if self._rejoin:
@@ -137,13 +141,17 @@ class Membership:
         if not coordinator.need_rejoin():
             return
         self._participant.settle()
-        while not self._stopping and not coordinator.ensure_active_group(timeout_ms=int(JOIN_SECONDS * 1000)):
-            coordinator.poll_heartbeat()
+        try:
+            while not self._stopping and not coordinator.ensure_active_group(timeout_ms=int(JOIN_SECONDS * 1000)):
+                coordinator.poll_heartbeat()
+        except GivenUp:
+            self._wake.set()
+            return
         outcome = coordinator.outcome
         if outcome is None or self._stopping:
             return
         coordinator.outcome = None
-        self._member = coordinator.member
+        self._member = coordinator.known_as = coordinator.member
         self._participant.joined(*outcome)
 
 
@@ -179,6 +187,8 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
         self._joining = False
         self._answered = 0.0
         self.outcome: tuple[Assignment, Joined] | None = None
+        self.known_as = ""
+        """The name under which our work is ours, as far as the worker knows."""
 
     @property
     def member(self) -> str:
@@ -217,6 +227,8 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
         self.outcome = self._told, Joined(generation, member_id, self._told.leader, version)
 
     async def _do_join_and_sync_async(self) -> Any:
+        if self.known_as and self._generation.member_id != self.known_as:
+            raise GivenUp(f"{self.known_as} is not a member any more")
         self._joining = True
         if self.member:
             self._manager.call_soon(self._heartbeats_while_joining)

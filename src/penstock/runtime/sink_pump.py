@@ -13,7 +13,7 @@ from penstock.api.task import SinkTask
 from penstock.spark.letters import Letter, LetterReader, tolerant
 from penstock.spark.splits import Receipt, SinkWork, TaskSpec, Work
 from penstock.storage.faults import reach
-from penstock.topics.interface import Range, SinkCommit, TopicPartition
+from penstock.topics.interface import Range, SinkCommit, Staged, TopicPartition
 
 from .metrics import MeasuredTask, TaskMetrics
 from .pump import Pump, PumpServices
@@ -65,7 +65,9 @@ class SinkPump(Pump):
             await self._load_positions()
         mine = self._subscription.assigned(self.services.topics, self.task.task)
         self.metrics.partitions = len(mine)
-        start = {at: self._position(at) for at in mine}
+        if self._subscription.from_latest:
+            await self._pin_latest(mine)
+        start = {at: self._positions.get(at) for at in mine}
         ranges = self.services.topics.ranges(start, MAX_BATCH_RECORDS, self._batch_bytes) if start else ()
         if not ranges:
             return False
@@ -90,7 +92,7 @@ class SinkPump(Pump):
             await self._load_positions()
         if not self._has_state:
             mine = self._subscription.assigned(self.services.topics, self.task.task)
-            home, start = self.services.topics.waiting(), {at: self._position(at) for at in mine}
+            home, start = self.services.topics.waiting(), {at: self._positions.get(at) for at in mine}
             await self._begin_state(await self._off_loop("ranges", lambda: home.ranges(start, 1, 1)))
         works = self._works([letter.as_range() for letter in letters])
         return [replace(work, spec=tolerant(self.spec), reader=LetterReader()) for work in works]
@@ -98,7 +100,7 @@ class SinkPump(Pump):
     def commit_replay(self, receipts: Sequence[Receipt], mark: SinkCommit) -> Future[None]:
         dead = [staged for receipt in receipts for staged in receipt.dead_letters]
         state = receipts[-1].state
-        commit = SinkCommit(self._subscription.group, {}, self.task.task, state, dead, [mark])
+        commit = SinkCommit(self._subscription.group, {}, self.task.task, state, dead, [mark], self._others({}))
         return self.services.topics.commit_sink(commit)
 
     async def _load_positions(self) -> None:
@@ -116,20 +118,22 @@ class SinkPump(Pump):
         receipts = await self.dispatch(self._works(()))
         self.raise_failures(receipts)
         positions = {TopicPartition(part.topic, part.partition): part.start for part in ranges}
-        state = receipts[-1].state
-        await self._write(SinkCommit(self._subscription.group, positions, self.task.task, state), receipts)
-        self._positions.update(positions)
+        await self._write_positions(positions, receipts, ())
         self._has_state = True
 
-    def _position(self, at: TopicPartition) -> int | None:
-        """Where to go on; a partition without a position starts as ``auto.offset.reset`` says."""
-        if at in self._positions:
-            return self._positions[at]
-        if self._subscription.from_latest:
-            ends = self.services.topics.end_offsets(at.topic)
-            if at.partition < len(ends):
-                self._positions[at] = ends[at.partition]
-        return self._positions.get(at)
+    async def _pin_latest(self, mine: Sequence[TopicPartition]) -> None:
+        """A partition without a position begins at its present end, also after a crash before its first record."""
+        ends = {at.topic: self.services.topics.end_offsets(at.topic) for at in mine if at not in self._positions}
+        new = [at for at in mine if at not in self._positions and at.partition < len(ends[at.topic])]
+        if new:
+            await self._write_positions({at: ends[at.topic][at.partition] for at in new}, (), ())
+
+    def _others(self, positions: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """The positions of this task that stay as they are. Only a task that sees all in order has a state for them."""
+        if not self._sink.ordered:
+            return {}
+        mine = self._subscription.assigned(self.services.topics, self.task.task)
+        return {at: self._positions[at] for at in mine if at in self._positions and at not in positions}
 
     def _works(self, ranges: Sequence[Range]) -> list[SinkWork]:
         topics = self.services.topics
@@ -154,14 +158,20 @@ class SinkPump(Pump):
         for part in ranges:
             at = TopicPartition(part.topic, part.partition)
             positions[at] = max(part.end, positions.get(at, 0))
-        state = receipts[-1].state
-        await self._write(SinkCommit(self._subscription.group, positions, self.task.task, state, dead), receipts)
-        self._positions.update(positions)
+        await self._write_positions(positions, receipts, dead)
         read, size = sum(receipt.read for receipt in receipts), sum(receipt.bytes for receipt in receipts)
         self.services.topics.observe(ranges, read, size)
         self.metrics.add(receipts)
         for topic in {part.topic for part in ranges}:
             self.services.use_topic(self.task, topic)
+
+    async def _write_positions(
+        self, positions: Mapping[TopicPartition, int], receipts: Sequence[Receipt], dead: Sequence[Staged]
+    ) -> None:
+        state = receipts[-1].state if receipts else None
+        group, others = self._subscription.group, self._others(positions)
+        await self._write(SinkCommit(group, positions, self.task.task, state, dead, unchanged=others), receipts)
+        self._positions.update(positions)
 
     async def _write(self, commit: SinkCommit, receipts: Sequence[Receipt]) -> None:
         await self.commit(self.services.topics.commit_sink(commit), receipts)

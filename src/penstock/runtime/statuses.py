@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -12,6 +12,8 @@ from penstock.storage.status_store import StatusStore, TopicUse
 from .requests import ComponentStatus, ConnectorStatus, State, TaskId
 
 _SAFE = (State.UNASSIGNED, State.FAILED)
+_HELD = (State.RUNNING, State.PAUSED, State.RESTARTING)
+"""States that only a worker that is there can have given."""
 
 
 class Statuses:
@@ -94,14 +96,24 @@ class Statuses:
 
     def disown(self, alive: Collection[str]) -> None:
         """What is shown as running on a worker that is not ``alive`` does not run."""
-        running = (State.RUNNING, State.PAUSED, State.RESTARTING)
+        for name, number in list(self.abandoned(alive)):
+            if number is None:
+                self._store.put_connector(name, self._status(name, State.UNASSIGNED, None))
+            else:
+                self._store.put_task(name, number, self._status(name, State.UNASSIGNED, None))
+
+    def abandoned(self, alive: Collection[str]) -> Iterator[tuple[str, int | None]]:
+        """Connectors (without a number) and tasks that are shown as running on workers that are not ``alive``.
+
+        A worker that leaves in good order says of all it had that it runs no more.
+        """
         for name in self._store.connectors():
             connector = self._store.connector(name)
-            if connector is not None and connector.state in running and connector.worker_id not in alive:
-                self._store.put_connector(name, self._status(name, State.UNASSIGNED, None))
+            if connector is not None and connector.state in _HELD and connector.worker_id not in alive:
+                yield name, None
             for number, status in self._store.tasks(name):
-                if status.state in running and status.worker_id not in alive:
-                    self._store.put_task(name, number, self._status(name, State.UNASSIGNED, None))
+                if status.state in _HELD and status.worker_id not in alive:
+                    yield name, number
 
     def shown(self) -> Mapping[str, Sequence[int]]:
         """Every connector that has a status, with the tasks that have one."""

@@ -12,7 +12,11 @@ from penstock.topics.interface import TopicHome, TopicPartition
 
 @dataclass(frozen=True)
 class Subscription:
-    """``topics`` or ``topics.regex`` of a sink connector, shared by its tasks through a consumer group."""
+    """``topics`` or ``topics.regex`` of a sink connector, shared by its tasks through a consumer group.
+
+    With ``from_latest`` the task itself lets a partition without a position begin at its end; homes that know
+    ``auto.offset.reset`` do that without being told.
+    """
 
     group: str
     topics: Sequence[str] = ()
@@ -33,6 +37,7 @@ class Subscription:
             home.want(self.topics)
             firsts = {topic: number for number, topic in enumerate(self.topics)}
         else:
+            home.want_new()
             firsts = {topic: crc32(topic.encode()) for topic in sorted(existing) if self.wants(topic)}
         return [
             TopicPartition(topic, number)

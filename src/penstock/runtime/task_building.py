@@ -111,7 +111,7 @@ class TaskBuilder:
             kind = _source_pump(instance, self.services.config.properties, parsed)
             return kind(self.task, spec, instance, pumps, report, metrics, settings, paused)
         if isinstance(instance, SinkTask):
-            subscription = _subscription(parsed, self.count)
+            subscription = _subscription(parsed, self.count, in_kafka(self.services.config.properties))
             taking = FrameSinkPump if stores_frames(instance) else SinkPump
             return taking(self.task, spec, instance, pumps, report, metrics, subscription, paused)
         raise PluginError(f"{spec.task_target.target} is neither a SourceTask nor a SinkTask")
@@ -124,13 +124,13 @@ def _source_pump(instance: SourceTask, worker: Mapping[str, str], parsed: Connec
     return FrameSourcePump if loads_frames(instance) else SourcePump
 
 
-def _subscription(parsed: ConnectorConfig, tasks: int) -> Subscription:
+def _subscription(parsed: ConnectorConfig, tasks: int, from_kafka: bool) -> Subscription:
     return Subscription(
         group=parsed.group_id,
         topics=parsed.topics,
         pattern=java_pattern(parsed.topics_regex) if parsed.topics_regex else None,
         tasks=tasks,
-        from_latest=parsed.consumer_overrides.get("auto.offset.reset") == "latest",
+        from_latest=not from_kafka and parsed.consumer_overrides.get("auto.offset.reset") == "latest",
     )
 
 

@@ -82,7 +82,7 @@ def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: Of
     if not wants_exactly_once(worker):
         return None
     log = cast("KafkaLog", offsets.log_of(parsed.name))
-    own = parsed.producer_overrides.get(BOOTSTRAP, worker[BOOTSTRAP])
+    own = producer_bootstrap(worker, parsed)
     if own != worker[BOOTSTRAP] and log is offsets.log:
         raise ConfigError.invalid(
             f"producer.override.{BOOTSTRAP}",
@@ -98,6 +98,11 @@ def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: Of
     timeout = float(settings.get("transaction.timeout.ms", "60000")) / 1000
     interval = min(interval, timeout * LONGEST_PART_OF_TIMEOUT)
     return ExactlyOnce(worker["group.id"], log.topic.name, log.read_to_end, boundary, interval, timeout)
+
+
+def producer_bootstrap(worker: Mapping[str, str], parsed: ConnectorConfig) -> str:
+    """The brokers that a source writes to."""
+    return parsed.producer_overrides.get(BOOTSTRAP) or worker.get(f"producer.{BOOTSTRAP}") or worker[BOOTSTRAP]
 
 
 def transaction_boundary(parsed: ConnectorConfig) -> Boundary:

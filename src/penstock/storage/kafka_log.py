@@ -107,6 +107,10 @@ class KafkaLogs:
             except BufferError:
                 self._producer.poll(0.05)
 
+    def flush(self, seconds: float) -> None:
+        """Wait until all records that were sent are written, or for so long."""
+        self._producer.flush(seconds)
+
     def end_offsets(self, topic: str, partitions: int) -> Future[Offsets]:
         """The next offset of each partition, open transactions included."""
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
@@ -224,6 +228,19 @@ class KafkaLog(Log):
                         f"{START_SECONDS:g} s. Is every partition online? {error}"
                     ) from error
                 time.sleep(POLL_SECONDS)
+
+    def flush(self, seconds: float) -> None:
+        """Wait until what was appended to any topic of the worker is written, or for so long."""
+        self._logs.flush(seconds)
+
+    def wait_for_end(self, seconds: float) -> bool:
+        """Wait until all is read that is there now; ``False`` when that takes longer."""
+        try:
+            self.read_to_end().result(seconds)
+        except (StorageError, FutureTimeoutError) as error:
+            logger.debug("Topic %s was not read to its end: %s", self.topic.name, error)
+            return False
+        return True
 
     def append(self, records: Sequence[LogRecord]) -> Future[None]:
         seen: Future[None] = Future()

@@ -139,7 +139,8 @@ class SinkCommit:
     """One batch of a sink task: new positions of its group, its dead letters, and the sink's own state.
 
     A ``state`` of ``None`` keeps the one that is there. ``also`` are positions and states of other groups, written in
-    the same transaction.
+    the same transaction. ``unchanged`` are the task's other positions, for homes that keep the state with positions.
+    Homes that try a write again ask ``is_allowed`` before each try.
     """
 
     group: str
@@ -148,6 +149,8 @@ class SinkCommit:
     state: Mapping[str, Any] | None = None
     staged: Sequence[Staged] = ()
     also: Sequence[SinkCommit] = ()
+    unchanged: Mapping[TopicPartition, int] = field(default_factory=dict)
+    is_allowed: Callable[[], bool] = lambda: True
 
 
 class TopicHome(ABC):
@@ -189,6 +192,9 @@ class TopicHome(ABC):
 
     def want(self, topics: Collection[str]) -> None:  # noqa: B027
         """Somebody reads these topics and waits for those that do not exist."""
+
+    def want_new(self) -> None:  # noqa: B027
+        """Somebody waits for topics whose names nobody knows yet."""
 
     def partition_counts(self, usual: int) -> Mapping[str, int]:
         """The partitions of topics that a source writes to, where there are not ``usual`` many."""
@@ -264,6 +270,9 @@ class TopicHome(ABC):
     @abstractmethod
     def stager(self) -> Stager:
         """The executor-side writer."""
+
+    def require_ownership(self) -> None:  # noqa: B027
+        """Raises ``PassingStorageError`` when other workers may run the tasks of this one by now."""
 
     def transaction(self, transactional_id: str, session: str, batch: int, outside: str = "") -> Transaction:
         """The executor-side writer of one batch, for homes with transactions; ``outside`` is a topic without."""

@@ -7,11 +7,15 @@ import logging
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 
 from penstock.api.errors import RetriableError
+from penstock.storage.errors import PassingStorageError
 from penstock.topics.errors import MissingTopics, TopicError, TopicExists, UnknownTopic
 from penstock.topics.interface import SinkCommit, SourceCommit, TopicPartition
+from penstock.topics.kafka import positions
 from penstock.topics.kafka.creation import CreationFailed
+from penstock.topics.kafka.offset_deletion import delete_positions
 from penstock.topics.kafka.positions import OffsetOutOfRange
 from tests.support.waiting import wait_until
 
@@ -306,3 +310,113 @@ def test_a_large_state_is_packed(world: KafkaWorld) -> None:
     again = world.connector(world.name)
     again.positions(group)
     assert again.sink_state(group, 0) == state
+
+
+def test_a_task_never_writes_positions_of_another(world: KafkaWorld) -> None:
+    """As after a change of ``tasks.max``: the first task had both partitions when the group was read."""
+    topic, group = world.make(f"{world.name}-shared", 2), f"connect-{world.name}"
+    first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    before = world.connector(world.name)
+    before.commit_sink(SinkCommit(group, {first: 3, second: 4}, 0, {"length": 10})).result(30)
+    home = world.connector(world.name)
+    home.positions(group)
+    home.commit_sink(SinkCommit(group, {second: 9}, 1, {"length": 1})).result(30)
+    home.commit_sink(SinkCommit(group, {first: 5}, 0, {"length": 20})).result(30)
+    again = world.connector(world.name)
+    assert again.positions(group) == {first: 5, second: 9}
+    assert (again.sink_state(group, 0), again.sink_state(group, 1)) == ({"length": 20}, {"length": 1})
+
+
+def test_each_position_of_a_task_carries_its_newest_state(world: KafkaWorld) -> None:
+    topic, group = world.make(f"{world.name}-carried", 2), f"connect-{world.name}"
+    first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    home = world.connector(world.name)
+    home.commit_sink(SinkCommit(group, {first: 3}, 0, {"length": 10})).result(30)
+    home.commit_sink(SinkCommit(group, {second: 4}, 0, {"length": 20}, unchanged={first: 3})).result(30)
+    delete_positions(home._cluster.settings, group, [second])
+    again = world.connector(world.name)
+    assert again.positions(group) == {first: 3}
+    assert again.sink_state(group, 0) == {"length": 20}
+
+
+def test_a_commit_does_not_wait_for_a_topic_that_was_deleted(world: KafkaWorld) -> None:
+    stays, goes = world.make(f"{world.name}-stays"), world.make(f"{world.name}-goes")
+    group, home = f"connect-{world.name}", world.connector(world.name)
+    first, second = TopicPartition(stays, 0), TopicPartition(goes, 0)
+    home.commit_sink(SinkCommit(group, {first: 1, second: 1}, 0, {"length": 10})).result(30)
+    home.delete_topic(goes).result(60)
+    written = home.commit_sink(SinkCommit(group, {first: 2}, 0, {"length": 20}, unchanged={second: 1}))
+    written.result(120)
+    assert home.positions(group) == {first: 2}
+    assert home.sink_state(group, 0) == {"length": 20}
+
+
+def test_a_state_that_could_not_be_committed_is_not_remembered(world: KafkaWorld) -> None:
+    topic, group = world.make(f"{world.name}-refused"), f"connect-{world.name}"
+    at, home = TopicPartition(topic, 0), world.connector(world.name)
+    home.commit_sink(SinkCommit(group, {at: 1}, 0, {"length": 10})).result(30)
+    refused = SinkCommit(group, {at: 2}, 0, {"length": 20}, is_allowed=lambda: False)
+    with pytest.raises(PassingStorageError, match="other workers may run its tasks"):
+        home.commit_sink(refused).result(30)
+    assert home.sink_state(group, 0) == {"length": 10}
+    assert home.positions(group) == {at: 1}
+
+
+def test_topics_that_nobody_can_name_yet_are_found(world: KafkaWorld) -> None:
+    home = world.connector("patient", metadata_max_age_ms="200")
+    home.want_new()
+    wait_until(lambda: home._cluster.is_known, "topics were listed")
+    topic = world.make(f"{world.name}-new")
+    wait_until(lambda: any(topic in news for news in world.news), "the new topic is told of")
+
+
+def test_an_end_that_was_behind_for_a_moment_is_not_held_against_a_position(
+    world: KafkaWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(positions, "CERTAIN_SECONDS", 0.0)
+    topic = world.make(f"{world.name}-moment")
+    world.produce(topic, [b"a", b"b"])
+    home, at = world.connector(), TopicPartition(topic, 0)
+    wait_until(lambda: home.ranges({at: 0}, 9, 1 << 20), "something to read")
+    assert not home.ranges({at: 5}, 9, 1 << 20)
+    assert home.ranges({at: 1}, 9, 1 << 20)
+    assert not home.ranges({at: 5}, 9, 1 << 20), "it was beyond the end for the first time since then"
+
+
+def test_records_that_go_before_the_first_commit_are_told_of(
+    world: KafkaWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = world.make(f"{world.name}-slow-sink")
+    world.produce(topic, [b"%d" % n for n in range(5)])
+    home, at = world.connector(), TopicPartition(topic, 0)
+    assert wait_until(lambda: home.ranges({at: None}, 9, 1 << 20), "something to read")[0].start == 0
+    [deleted] = world.admin.delete_records([Place(topic, 0, 4)]).values()
+    deleted.result(30)
+    with caplog.at_level(logging.WARNING):
+        wait_until(lambda: home.ranges({at: None}, 9, 1 << 20)[0].start == 4, "the earliest record")
+    assert "4 offsets were skipped" in caplog.text
+
+
+def test_a_topic_that_was_deleted_under_its_source_is_asked_for_again(world: KafkaWorld) -> None:
+    home, topic = world.connector(metadata_max_age_ms="200"), f"{world.name}-lost"
+    world.write(home, topic, [row(b"x")])
+    home.stager().prepare([topic])
+    world.admin.delete_topics([topic])[topic].result(30)
+
+    def is_missing() -> bool:
+        try:
+            home.stager().prepare([topic])
+        except MissingTopics:
+            return True
+        return False
+
+    wait_until(is_missing, "the stager misses the topic")
+    world.write(home, topic, [row(b"y")])
+
+
+def test_new_partitions_of_a_topic_get_records_of_its_source(world: KafkaWorld) -> None:
+    home, topic = world.connector(metadata_max_age_ms="200"), f"{world.name}-wider"
+    world.write(home, topic, [row(b"x")])
+    assert home.partition_counts(1) == {}
+    world.admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
+    wait_until(lambda: home.partition_counts(1) == {topic: 3}, "three partitions")

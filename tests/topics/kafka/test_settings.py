@@ -188,3 +188,17 @@ def test_connectors_with_equal_settings_share_clients_whatever_their_groups() ->
     two = compose(WORKER, {}, "two", "connect-two")
     assert one.consumer == two.consumer
     assert one.producer == two.producer
+
+
+def test_an_admin_client_goes_where_the_client_beside_it_goes() -> None:
+    worker = {**WORKER, "security.protocol": "SASL_SSL", "admin.retry.backoff.ms": "7"}
+    away = {"bootstrap.servers": "c:3", "security.protocol": "SSL"}
+    reads = compose(worker, {"consumer": away})
+    assert [dict(reads.admin)[key] for key in ("bootstrap.servers", "security.protocol")] == ["c:3", "ssl"]
+    assert dict(reads.admin)["retry.backoff.ms"] == "7"
+    assert dict(reads.maker)["bootstrap.servers"] == WORKER["bootstrap.servers"]
+    writes = compose(worker, {"producer": away})
+    assert dict(writes.maker)["bootstrap.servers"] == "c:3"
+    assert dict(writes.admin)["bootstrap.servers"] == WORKER["bootstrap.servers"]
+    named = compose(worker, {"consumer": away, "admin": {"bootstrap.servers": "d:4"}})
+    assert dict(named.admin)["bootstrap.servers"] == dict(named.maker)["bootstrap.servers"] == "d:4"

@@ -35,6 +35,7 @@ _ADMIN_TUNING = {"metadata.max.age.ms": "5000"}
 """An admin client that believes longer in what it knows of partitions is refused after their leader was restarted."""
 _QUIET = {"log_level": "2"}
 """librdkafka writes to standard error; what matters reaches us as errors, and our own log."""
+_BOOTSTRAP = "bootstrap.servers"
 _SECURITY = ("security.protocol", "sasl.", "ssl.")
 _STORES = ("ssl.truststore.", "ssl.keystore.")
 """A store is described by several keys; whoever names another one brings all of them."""
@@ -48,12 +49,14 @@ class Clients:
 
     ``group`` and ``reset`` (``earliest``, ``latest`` or ``none``) are those of a sink. ``may_create`` tells whether
     topics are made with the connector's own settings; otherwise it is left to the broker. ``connector`` is empty for
-    the worker itself. ``transactional`` is the producer for exactly-once.
+    the worker itself. ``transactional`` is the producer for exactly-once. ``admin`` asks the cluster that is read, and
+    ``maker`` makes topics in the one that is written to.
     """
 
     producer: Settings
     consumer: Settings
     admin: Settings
+    maker: Settings
     transactional: Settings = ()
     connector: str = ""
     group: str = ""
@@ -76,11 +79,13 @@ def compose(
     """The clients of a connector, or (without one) of the worker itself. Raises ``ConfigError``."""
     given = overrides or {}
     consumer = _given("consumer", worker, given, _CONSUMER)
+    producer = _given("producer", worker, given, _PRODUCER)
     seconds = float(consumer.get("metadata.max.age.ms", "5000")) / 1000
     return Clients(
-        producer=_producer(_given("producer", worker, given, _PRODUCER)),
+        producer=_producer(producer),
         consumer=_consumer(consumer),
-        admin=_settings(translate("admin", _given("admin", worker, given, _unprefixed(worker))), _ADMIN_TUNING),
+        admin=_admin(worker, given, consumer),
+        maker=_admin(worker, given, producer),
         transactional=_transactional(_given("producer", worker, given, {"acks": "all"})),
         connector=connector,
         group=group,
@@ -96,8 +101,8 @@ def _given(client: str, worker: Mapping[str, str], overrides: Overrides, default
     prefix = f"{client}."
     own = {key[len(prefix) :]: value for key, value in worker.items() if key.startswith(prefix)}
     given = {**own, **overrides.get(client, {})}
-    found = {"bootstrap.servers": worker["bootstrap.servers"], **defaults}
-    elsewhere = given.get("bootstrap.servers", worker["bootstrap.servers"]) != worker["bootstrap.servers"]
+    found = {_BOOTSTRAP: worker[_BOOTSTRAP], **defaults}
+    elsewhere = given.get(_BOOTSTRAP, worker[_BOOTSTRAP]) != worker[_BOOTSTRAP]
     if not elsewhere:
         replaced = tuple(store for store in _STORES if any(key.startswith(store) for key in given))
         inherited = [key for key in worker if key.startswith(_SECURITY) and not key.startswith(replaced)]
@@ -120,6 +125,16 @@ _UNPREFIXED = (
 
 def _unprefixed(worker: Mapping[str, str]) -> dict[str, str]:
     return {key: worker[key] for key in _UNPREFIXED if key in worker}
+
+
+def _admin(worker: Mapping[str, str], overrides: Overrides, beside: Mapping[str, str]) -> Settings:
+    """An admin client for the cluster that another client of the connector uses, unless it has one of its own."""
+    found = _given("admin", worker, overrides, _unprefixed(worker))
+    named = f"admin.{_BOOTSTRAP}" in worker or _BOOTSTRAP in overrides.get("admin", {})
+    if not named and beside[_BOOTSTRAP] != worker[_BOOTSTRAP]:
+        connection = {key: value for key, value in beside.items() if key.startswith((_BOOTSTRAP, *_SECURITY))}
+        found = {**{key: value for key, value in found.items() if not key.startswith(_SECURITY)}, **connection}
+    return _settings(translate("admin", found), _ADMIN_TUNING)
 
 
 def _producer(given: Mapping[str, str]) -> Settings:

@@ -49,10 +49,11 @@ _OWN_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state
 
 @dataclass
 class Bounds:
-    """Where a partition begins and ends; ``None`` while unknown."""
+    """Where a partition begins and ends; ``None`` while unknown. ``asked`` is when the end was asked for."""
 
     start: int | None = None
     end: int | None = None
+    asked: float = 0.0
 
 
 class Cluster:
@@ -70,11 +71,13 @@ class Cluster:
         self._lock = threading.Lock()
         self._topics: dict[str, int] = {}
         self._known = False
+        self._listed = 0.0
         self._brokers: list[int] = []
         self._bounds: dict[TopicPartition, Bounds] = {}
         self._ids: dict[str, str] = {}
         self._lives: Counter[str] = Counter()
         self._watched: dict[str, float] = {}
+        self._any_wanted = -WATCH_SECONDS
         self._asking: set[str] = set()
         self._next = {"ends": 0.0, "starts": 0.0, "topics": 0.0}
 
@@ -99,6 +102,11 @@ class Cluster:
     def is_known(self) -> bool:
         """Whether topics were ever listed."""
         return self._known
+
+    def topics_since(self, moment: float) -> dict[str, int] | None:
+        """Topics and their partitions; ``None`` when they were not listed since then."""
+        with self._lock:
+            return dict(self._topics) if self._listed > moment else None
 
     def partitions(self, topic: str) -> int:
         with self._lock:
@@ -133,10 +141,16 @@ class Cluster:
             for topic in topics:
                 self._watch(topic)
 
+    def wanted_any(self) -> None:
+        """Somebody waits for topics that have no name yet."""
+        with self._lock:
+            self._any_wanted = time.monotonic()
+
     # -- answers from the cluster: may block
 
     def refresh(self) -> None:
         """Ask for all topics. Raises ``ClusterUnavailable``."""
+        asked = time.monotonic()
         try:
             listed = self.admin.list_topics(timeout=ANSWER_SECONDS)
         except KafkaException as error:
@@ -152,7 +166,7 @@ class Cluster:
             self._reborn(ids)
             grown = {name for name, count in counts.items() if count > self._topics.get(name, 0)}
             gone = self._topics.keys() - counts.keys()
-            self._topics, first, self._known = counts, not self._known, True
+            self._topics, first, self._known, self._listed = counts, not self._known, True, asked
             self._brokers = sorted(listed.brokers)
             for at in [at for at in self._bounds if at.topic in gone or at.partition >= counts.get(at.topic, 0)]:
                 del self._bounds[at]
@@ -194,13 +208,13 @@ class Cluster:
 
     def look_up(self, places: Collection[TopicPartition], starts: bool = False) -> dict[TopicPartition, int]:
         """The present ends (or starts) of some partitions. Raises ``ClusterUnavailable``."""
-        found = {}
+        found, asked = {}, time.monotonic()
         for at, answer in self._ask(places, starts).items():
             try:
                 found[at] = int(answer.result(ANSWER_SECONDS).offset)
             except (KafkaException, TimeoutError) as error:
                 raise ClusterUnavailable(error) from error
-        self._note(found, starts)
+        self._note(found, starts, asked)
         return found
 
     # -- upkeep, by the clock
@@ -221,7 +235,7 @@ class Cluster:
             }
             for what in due:
                 self._next[what] = now + waits[what]
-            if not self._watched and self._known:
+            if not self._watched and self._known and now - self._any_wanted >= WATCH_SECONDS:
                 return
             if "topics" in due:
                 self._asking.add("topics")
@@ -250,7 +264,7 @@ class Cluster:
         starts = what == "starts"
         with self._lock:
             self._asking.add(what)
-        left, found, lock = [len(places)], {}, threading.Lock()
+        left, found, lock, when = [len(places)], {}, threading.Lock(), time.monotonic()
 
         def answered(at: TopicPartition, answer: Future[Any]) -> None:
             if answer.exception() is None:
@@ -263,7 +277,7 @@ class Cluster:
             if last:
                 with self._lock:
                     self._asking.discard(what)
-                self._note(found, starts)
+                self._note(found, starts, when)
 
         try:
             asked = self._ask(places, starts)
@@ -289,7 +303,8 @@ class Cluster:
         )
         return {TopicPartition(place.topic, place.partition): answer for place, answer in answers.items()}
 
-    def _note(self, found: Mapping[TopicPartition, int], starts: bool) -> None:
+    def _note(self, found: Mapping[TopicPartition, int], starts: bool, asked: float) -> None:
+        """An answer that took its time does not count when a newer question was answered before it."""
         changed: set[str] = set()
         with self._lock:
             for at, offset in found.items():
@@ -298,10 +313,10 @@ class Cluster:
                     if known.start is None:
                         changed.add(at.topic)
                     known.start = offset
-                else:
+                elif asked >= known.asked:
                     if known.end != offset:
                         changed.add(at.topic)
-                    known.end = offset
+                    known.end, known.asked = offset, asked
         if changed:
             self._news(changed)
 

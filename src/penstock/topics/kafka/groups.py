@@ -21,10 +21,12 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
+from penstock.storage.errors import PassingStorageError
+
 from ..errors import GroupInUse, TopicError
-from ..interface import TopicPartition
+from ..interface import SinkCommit, TopicPartition
 from .cluster import ANSWER_SECONDS, Cluster, ClusterUnavailable
-from .committing import committer_for
+from .committing import Committer, committer_for
 from .errors import cause_of, is_passing, text_of
 from .offset_deletion import delete_positions
 
@@ -46,14 +48,90 @@ class StateTooLarge(TopicError):
     """A task wants to remember more than Kafka keeps with a position."""
 
 
+class CommitNotAllowed(PassingStorageError):
+    """Others may have the tasks of this worker by now."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__(f"The offsets of group {group} were not committed: other workers may run its tasks by now.")
+
+
 @dataclass
 class Group:
-    """What is known of a group: positions, and for each task its newest state, its number, and where it is kept."""
+    """What is known of a group: positions when it was read, and for each task its newest state and its number."""
 
     positions: dict[TopicPartition, int] = field(default_factory=dict)
     states: dict[int, State] = field(default_factory=dict)
     numbers: dict[int, int] = field(default_factory=dict)
-    carriers: dict[int, set[TopicPartition]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """A state on its way into the metadata of positions."""
+
+    task: int
+    number: int
+    state: State
+
+
+class _Sending:
+    """One commit, tried until Kafka has it, says no, or may not be asked any more."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        committer: Committer,
+        later: Callable[[float, Callable[[], None]], None],
+        commit: SinkCommit,
+        places: list[Place],
+        done: Future[None],
+    ) -> None:
+        self._cluster = cluster
+        self._committer = committer
+        self._later = later
+        self._group = commit.group
+        self._is_allowed = commit.is_allowed
+        self._places = places
+        self._done = done
+        self._until = time.monotonic() + PATIENCE_SECONDS
+
+    def go(self) -> None:
+        """Begin, or try again."""
+        if not self._places:
+            self._done.set_result(None)
+            return
+        if not self._is_allowed():
+            self._done.set_exception(CommitNotAllowed(self._group))
+            return
+        try:
+            asked = self._committer.commit(self._group, self._places)
+        except Exception as error:
+            self._done.set_exception(_failure(error, self._group))
+            return
+        asked.add_done_callback(self._answered)
+
+    def _answered(self, answer: Future[None]) -> None:
+        if answer.cancelled():
+            self._done.cancel()
+            return
+        error = answer.exception()
+        if error is None:
+            self._done.set_result(None)
+        elif is_passing(error) and time.monotonic() < self._until:
+            logger.warning("The offsets of group %s will be committed later: %s", self._group, text_of(error))
+            self._later(RETRY_SECONDS, self._look_and_go if _is_unknown_topic(error) else self.go)
+        else:
+            self._done.set_exception(_failure(error, self._group))
+
+    def _look_and_go(self) -> None:
+        """Positions in topics that somebody has deleted cannot be kept, and need not be."""
+        try:
+            self._cluster.refresh()
+        except ClusterUnavailable as error:
+            logger.debug("Topics could not be listed: %s", error)
+        else:
+            existing = self._cluster.topics()
+            self._places = [place for place in self._places if place.partition < existing.get(place.topic, 0)]
+        self.go()
 
 
 class Groups:
@@ -72,17 +150,27 @@ class Groups:
         self._committer.stop()
 
     def load(self, group: str) -> dict[TopicPartition, int]:
-        """Ask for a group's positions and states. Blocks; raises ``ClusterUnavailable``."""
+        """Ask for a group's positions and states, and go on from these. Blocks; raises ``ClusterUnavailable``.
+
+        Only for those who commit for the group: what is read beside a commit may be older than what it has written.
+        """
+        found = self._read(group)
+        with self._lock:
+            self._known[group] = found
+        return dict(found.positions)
+
+    def positions(self, group: str) -> dict[TopicPartition, int]:
+        """A group's positions, for others. Blocks; raises ``ClusterUnavailable``."""
+        return dict(self._read(group).positions)
+
+    def _read(self, group: str) -> Group:
         try:
             places = self._committed(group)
         except (KafkaException, TimeoutError) as error:
             if is_passing(error):
                 raise ClusterUnavailable(error) from error
             raise TopicError(f"The offsets of group {group} could not be read: {text_of(error)}") from error
-        found = _group(places)
-        with self._lock:
-            self._known[group] = found
-        return dict(found.positions)
+        return _group(places)
 
     def _committed(self, group: str) -> list[Place]:
         """Positions in all topics there are, through a consumer that never joins.
@@ -110,31 +198,61 @@ class Groups:
             known = self._known.get(group)
             return None if known is None else known.states.get(task)
 
-    def commit(
-        self, group: str, positions: Mapping[TopicPartition, int], task: int = 0, state: State | None = None
-    ) -> Future[None]:
-        """Move positions, with the task's state if it keeps one. Tried again while Kafka does not answer."""
+    def commit(self, commit: SinkCommit) -> Future[None]:
+        """Move positions, with the task's state if it keeps one. Tried again while Kafka does not answer.
+
+        Whichever of a task's positions are lost later, its newest state must be with the others: they are written, too.
+        """
         done: Future[None] = Future()
+        memory = self._next_memory(commit)
+        positions = dict(commit.positions) if memory is None else {**commit.unchanged, **commit.positions}
         try:
-            places = self._places(group, positions, task, state)
+            metadata = None if memory is None else _metadata(commit.group, memory)
         except TopicError as error:
             done.set_exception(error)
             return done
-        if not places:
-            done.set_result(None)
-            return done
-        self._send(group, places, done, time.monotonic() + PATIENCE_SECONDS)
-        return done
+        places = [_place(at, offset, metadata) for at, offset in positions.items()]
+        _Sending(self._cluster, self._committer, self._later, commit, places, done).go()
+        written: Future[None] = Future()
+        done.add_done_callback(lambda ended: self._written(commit.group, memory, ended, written))
+        return written
+
+    def pin(self, group: str, at: TopicPartition, offset: int) -> Future[None]:
+        """Give a partition its first position. One try: a later one could undo what was committed meanwhile."""
+        return self._committer.commit(group, [_place(at, offset)])
+
+    def _next_memory(self, commit: SinkCommit) -> _Memory | None:
+        with self._lock:
+            known = self._known.setdefault(commit.group, Group())
+            state = known.states.get(commit.task) if commit.state is None else commit.state
+            return None if state is None else _Memory(commit.task, known.numbers.get(commit.task, 0) + 1, state)
+
+    def _written(self, group: str, memory: _Memory | None, ended: Future[None], written: Future[None]) -> None:
+        """A state counts when it is in Kafka: a batch that has to be repeated begins with the one before."""
+        if ended.cancelled():
+            written.cancel()
+            return
+        error = ended.exception()
+        if error is not None:
+            written.set_exception(error)
+            return
+        if memory is not None:
+            with self._lock:
+                known = self._known.setdefault(group, Group())
+                known.states[memory.task], known.numbers[memory.task] = memory.state, memory.number
+        written.set_result(None)
 
     def alter(self, group: str, changes: Mapping[TopicPartition, int | None]) -> None:
         """Set or forget positions; what tasks remember stays while the group has positions. Blocks."""
         before = self.load(group)
         with self._lock:
-            states = dict(self._known[group].states)
+            known = self._known[group]
+            memories = [
+                _metadata(group, _Memory(task, known.numbers[task] + 1, state)) for task, state in known.states.items()
+            ]
         changed = {at: offset for at, offset in changes.items() if offset is not None}
         others = {at: offset for at, offset in before.items() if at not in changes}
-        carriers = [*changed.items(), *list(others.items())[: len(states)]]
-        memories = [_metadata(group, task, 1, state) for task, state in states.items()]
+        carriers = [*changed.items(), *list(others.items())[: len(memories)]]
         if carriers:
             pairs = zip_longest(carriers, memories[: len(carriers)])
             self._alter_now(group, [_place(at, offset, metadata) for (at, offset), metadata in pairs])
@@ -169,44 +287,6 @@ class Groups:
         with self._lock:
             self._known.pop(group, None)
 
-    def _places(
-        self, group: str, positions: Mapping[TopicPartition, int], task: int, state: State | None
-    ) -> list[Place]:
-        with self._lock:
-            known = self._known.setdefault(group, Group())
-            if state is None and task not in known.states:
-                return [_place(at, offset) for at, offset in positions.items()]
-            kept = known.states[task] if state is None else state
-            number = known.numbers.get(task, 0) + 1
-            carriers = known.carriers.get(task, set()) | positions.keys()
-            metadata = _metadata(group, task, number, kept)
-            wanted = {**{at: known.positions[at] for at in carriers if at in known.positions}, **positions}
-            if wanted:
-                known.states[task], known.numbers[task], known.carriers[task] = kept, number, set(wanted)
-                known.positions.update(positions)
-        return [_place(at, offset, metadata) for at, offset in wanted.items()]
-
-    def _send(self, group: str, places: list[Place], done: Future[None], until: float) -> None:
-        def answered(answer: Future[None]) -> None:
-            if answer.cancelled():
-                done.cancel()
-                return
-            error = answer.exception()
-            if error is None:
-                done.set_result(None)
-            elif is_passing(error) and time.monotonic() < until:
-                logger.warning("The offsets of group %s will be committed later: %s", group, text_of(error))
-                self._later(RETRY_SECONDS, lambda: self._send(group, places, done, until))
-            else:
-                done.set_exception(_failure(error, group))
-
-        try:
-            asked = self._committer.commit(group, places)
-        except Exception as error:
-            done.set_exception(_failure(error, group))
-            return
-        asked.add_done_callback(answered)
-
     def _alter_now(self, group: str, places: list[Place]) -> None:
         try:
             self._committer.commit(group, places).result(ANSWER_SECONDS)
@@ -230,14 +310,14 @@ def _group(places: list[Place]) -> Group:
         memory = _memory(place.metadata)
         if memory is not None:
             task, number, state = memory
-            found.carriers.setdefault(task, set()).add(at)
             if number >= found.numbers.get(task, 0):
                 found.numbers[task], found.states[task] = number, state
     return found
 
 
-def _metadata(group: str, task: int, number: int, state: State) -> str:
-    kept: dict[str, Any] = {"task": task, "number": number, "state": state}
+def _metadata(group: str, memory: _Memory) -> str:
+    task, state = memory.task, memory.state
+    kept: dict[str, Any] = {"task": task, "number": memory.number, "state": state}
     text = json.dumps({"penstock": kept}, separators=(",", ":"))
     if len(text) > MOST_METADATA // 4:
         packed = b85encode(zlib.compress(json.dumps(state, separators=(",", ":")).encode())).decode()
@@ -262,6 +342,11 @@ def _memory(metadata: str | None) -> tuple[int, int, State] | None:
     except (ValueError, KeyError, TypeError, zlib.error):
         logger.warning("Ignoring what is kept with an offset: %s", metadata[:200])
         return None
+
+
+def _is_unknown_topic(error: BaseException) -> bool:
+    cause = cause_of(error)
+    return cause is not None and cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
 def _failure(error: BaseException, group: str) -> Exception:

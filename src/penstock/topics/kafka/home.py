@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from penstock.storage.offset_store import OffsetStore
@@ -32,6 +33,7 @@ from .reader import KafkaReader
 from .shared import Shared
 from .transactions import KafkaTransaction
 from .writer import KafkaStager
+from .written_topics import WrittenTopics
 
 logger = logging.getLogger(__name__)
 
@@ -58,9 +60,8 @@ class KafkaHome(TopicHome):
         self._cluster, self._groups = reach.cluster, reach.groups
         self._positions = Positions(clients, self._cluster, self._groups)
         self._estimates = Estimates()
-        self._used: dict[str, int] = {}
+        self._written_to = WrittenTopics(self._shared.reach(replace(clients, admin=clients.maker)).cluster)
         self._writer = f"{clients.connector}-{uuid.uuid4().hex}"
-        self._lock = threading.Lock()
 
     def for_connector(self, clients: Any) -> KafkaHome:
         assert isinstance(clients, Clients)
@@ -90,7 +91,7 @@ class KafkaHome(TopicHome):
 
     def _commit_group(self, commit: SinkCommit) -> Future[None]:
         self._positions.committed(commit.positions)
-        return self._groups.commit(commit.group, commit.positions, commit.task, commit.state)
+        return self._groups.commit(commit)
 
     def _mark(self, commit: SinkCommit) -> Future[None]:
         """A note beside the records, which are out already: one that cannot be kept is no reason to send them again."""
@@ -108,22 +109,19 @@ class KafkaHome(TopicHome):
         return self._cluster.topics()
 
     def partition_counts(self, usual: int) -> Mapping[str, int]:
-        with self._lock:
-            return {topic: count for topic, count in self._used.items() if count != usual}
+        return {topic: count for topic, count in self._written_to.known().items() if count != usual}
 
     def want(self, topics: Collection[str]) -> None:
         self._cluster.wanted(topics)
 
+    def want_new(self) -> None:
+        self._cluster.wanted_any()
+
     def ensure(
         self, topics: Collection[str], settings: Callable[[str], Mapping[str, str]], always: bool = False
     ) -> Future[None]:
-        def make() -> None:
-            for topic in topics:
-                count = creation.ensure(self._cluster, always or self._clients.may_create, topic, settings(topic))
-                with self._lock:
-                    self._used[topic] = count
-
-        return self._shared.run(make)
+        may_create = always or self._clients.may_create
+        return self._shared.run(lambda: self._written_to.ensure(topics, settings, may_create))
 
     def settings(self, topic: str) -> Mapping[str, str]:
         if topic not in self.topics():
@@ -174,7 +172,7 @@ class KafkaHome(TopicHome):
     # -- groups
 
     def positions(self, group: str) -> Mapping[TopicPartition, int]:
-        return self._groups.load(group)
+        return self._groups.positions(group) if self._waits else self._groups.load(group)
 
     def sink_state(self, group: str, task: int) -> Mapping[str, Any] | None:
         if self._waits:
@@ -193,20 +191,18 @@ class KafkaHome(TopicHome):
         self._shared.listen(listener)
 
     def stager(self) -> Stager:
-        with self._lock:
-            return KafkaStager(self._clients.producer, frozenset(self._used), self._writer)
+        return KafkaStager(self._clients.producer, frozenset(self._written_to.known()), self._writer)
 
     def transaction(self, transactional_id: str, session: str, batch: int, outside: str = "") -> Transaction:
-        with self._lock:
-            return KafkaTransaction(
-                self._clients.transactional,
-                self._clients.producer,
-                transactional_id,
-                session,
-                batch,
-                frozenset(self._used),
-                outside,
-            )
+        return KafkaTransaction(
+            self._clients.transactional,
+            self._clients.producer,
+            transactional_id,
+            session,
+            batch,
+            frozenset(self._written_to.known()),
+            outside,
+        )
 
     def written(self, topics: set[str]) -> None:
         self._shared.written(topics)

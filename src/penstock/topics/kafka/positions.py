@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from ..errors import TopicError
@@ -42,6 +43,7 @@ class Positions:
         self._lives: dict[TopicPartition, int] = {}
         self._former: dict[TopicPartition, int] = {}
         self._beyond: dict[TopicPartition, float] = {}
+        self._pins: dict[TopicPartition, Future[None]] = {}
 
     def spans(self, start: Mapping[TopicPartition, int | None]) -> list[Span]:
         """The partitions that have something. One whose bounds are not known yet is left out."""
@@ -73,11 +75,11 @@ class Positions:
 
     def _resolve(self, at: TopicPartition, position: int | None, start: int, end: int) -> int:
         if position is None:
-            position = self._resolved.get(at)
-            return self._first(at, start, end) if position is None else max(position, start)
+            return self._unresolved(at, start, end)
         if self._former.get(at) == position:
             return self._restarted(at, position, start, end)
         if start <= position <= end:
+            self._beyond.pop(at, None)
             return position
         if position > end and not self._is_certain(at):
             return end
@@ -89,15 +91,30 @@ class Positions:
         now = time.monotonic()
         return now - self._beyond.setdefault(at, now) > CERTAIN_SECONDS
 
+    def _unresolved(self, at: TopicPartition, start: int, end: int) -> int:
+        """A partition without a position goes on where it began, unless that is not kept any more."""
+        position = self._resolved.get(at)
+        if position is None:
+            position = self._first(at, start, end)
+        elif position < start:
+            position = self._resolved[at] = self._reset(at, position, start, end)
+        if self._clients.reset == "latest" and self._clients.group:
+            self._pin(at, position)
+        return position
+
     def _first(self, at: TopicPartition, start: int, end: int) -> int:
         """A partition without a position."""
         if self._clients.reset == "none":
             raise OffsetOutOfRange(f"Undefined offset with no reset policy for partitions: [{at.topic}-{at.partition}]")
         chosen = end if self._clients.reset == "latest" else start
         self._resolved[at] = chosen
-        if self._clients.reset == "latest" and self._clients.group:
-            self._groups.commit(self._clients.group, {at: chosen})
         return chosen
+
+    def _pin(self, at: TopicPartition, position: int) -> None:
+        """Where ``latest`` was must be known after a crash before the first batch, too."""
+        asked = self._pins.get(at)
+        if asked is None or (asked.done() and asked.exception() is not None):
+            self._pins[at] = self._groups.pin(self._clients.group, at, position)
 
     def _restarted(self, at: TopicPartition, position: int, start: int, end: int) -> int:
         """Where to go on in a topic that was made anew: the same until something of it was committed."""
@@ -105,9 +122,7 @@ class Positions:
             self._resolved[at] = self._reset(at, position, start, end, "is of a topic that was deleted and made anew")
         return max(self._resolved[at], start)
 
-    def _reset(
-        self, at: TopicPartition, position: int, start: int, end: int, reason: str = "is out of range"
-    ) -> int:
+    def _reset(self, at: TopicPartition, position: int, start: int, end: int, reason: str = "is out of range") -> int:
         reset = self._clients.reset
         where = f"{at.topic}-{at.partition}"
         if reset == "none":
@@ -118,8 +133,7 @@ class Positions:
             )
         chosen = end if reset == "latest" else start
         logger.warning(
-            "%s: offset %d of %s %s: the partition holds %d to %d. "
-            "Going on at %d (auto.offset.reset=%s)%s",
+            "%s: offset %d of %s %s: the partition holds %d to %d. Going on at %d (auto.offset.reset=%s)%s",
             self._clients.connector or "the worker",
             position,
             where,
