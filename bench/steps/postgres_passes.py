@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from ..api import file_sink
@@ -91,21 +91,21 @@ def write_table(system: System, database: Database, topic: str, mode: str, numbe
     return done
 
 
-def ages_of_rows(system: System, database: Database, seconds: float) -> list[float]:
+def ages_of_rows(system: System, database: Database, seconds: float, settings: Mapping[str, str]) -> list[float]:
     """How old rows are, in milliseconds, when they come out of a file that their topic is written into."""
-    name, table = "steady", "steady"
-    output = system.folder / "steady.out-lines"
+    name = table = f"steady_{len(settings)}"
+    output = system.folder / f"{name}.out-lines"
     database.make(table)
-    system.api.create(name, source_config(database.server, name, table))
+    system.api.create(name, {**source_config(database.server, name, table), **settings})
     database.fill(table, 0, 0, 100)
     topic = f"{name}.public.{table}"
     _wait(system, name, lambda: records_in(system, topic) == 1, "the first row is in its topic")
-    system.api.create("steady-out", file_sink(output, topic))
+    system.api.create(f"{name}-out", file_sink(output, topic))
     wait_for(lambda: output.exists() and output.stat().st_size > 0, "the first row is out", LONGEST_SECONDS, 0.02)
     with watched_file(output) as arrivals:
         written = _insert_steadily(database, table, WARM_UP_SECONDS + seconds)
         wait_for(lambda: len(arrivals) >= written, f"all {written} rows are out", LONGEST_SECONDS, pause=0.05)
-    system.api.delete("steady-out")
+    system.api.delete(f"{name}-out")
     system.api.delete(name)
     database.forget(name, table)
     return arrivals.ages[int(WARM_UP_SECONDS * ROWS_A_SECOND) :]

@@ -64,7 +64,7 @@ def source_config(server: PostgresServer, name: str, table: str) -> dict[str, st
 
 
 def typed_source_config(server: PostgresServer, name: str, table: str) -> dict[str, str]:
-    """The same for a topic that sinks read: rows without their envelope, with the schemas that the peer's sink needs."""
+    """The same for a topic that sinks read: rows without envelopes, with the schemas that the peer's sink needs."""
     unwrap = {"transforms": "unwrap", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState"}
     return {**source_config(server, name, table), **TYPED, **unwrap}
 
@@ -84,5 +84,6 @@ def sink_config(system: System, server: PostgresServer, topic: str, table: str, 
         "batch.size": "5000",
         "dialect.postgres.unnest.insert.enabled": "true",
         "consumer.override.max.poll.records": "5000",
+        "consumer.override.max.partition.fetch.bytes": str(32 << 20),
         **common,
     }

@@ -79,7 +79,7 @@ def test_each_pass_moves_all_rows_and_leaves_nothing(
         for mode in ("insert", "upsert"):
             write_table(system, database, topic, mode, 0, COUNT)
     monkeypatch.setattr(postgres_passes, "WARM_UP_SECONDS", 0.1)
-    assert min(ages_of_rows(system, database, 0.2)) > 0
+    assert min(ages_of_rows(system, database, 0.2, {})) > 0
     assert system.api.names() == []
     assert database.server.run("SELECT slot_name FROM pg_replication_slots") == []
     tables = database.server.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
