@@ -13,6 +13,14 @@ IN, OUT = "throughput.in.string.{}.cpu", "throughput.out.string.{}.cpu"
 CHAIN = "chains.out.transforms.cpu"
 IDLE_NONE, IDLE_MANY, MOVING = "connectors.idle.0.{}", "connectors.idle.500.{}", "connectors.moving.cpu"
 MANY = 500
+KAFKA = {
+    "kafka_in_100": "kafka.in.100.cpu",
+    "kafka_in_1000": "kafka.in.1000.cpu",
+    "kafka_once": "kafka.once.100.cpu",
+    "kafka_out_100": "kafka.out.100.cpu",
+    "kafka_out_1000": "kafka.out.1000.cpu",
+}
+"""CPU of the worker alone."""
 
 PAGE = """\
 # Sizing
@@ -29,13 +37,17 @@ What a million records cost, in seconds of one core, with everything that runs f
 | file → topic | {in_100:.2f} s | {in_1000:.2f} s |
 | topic → file | {out_100:.2f} s | {out_1000:.2f} s |
 | topic of JSON → three transforms → file | {chain:.2f} s | |
+| file → Kafka, without the broker | {kafka_in_100:.2f} s | {kafka_in_1000:.2f} s |
+| file → Kafka, exactly once, without the broker | {kafka_once:.2f} s | |
+| Kafka → file, without the broker | {kafka_out_100:.2f} s | {kafka_out_1000:.2f} s |
 
 So *r* million records a second need *r* times as many cores, and at most {percent} % of them should be busy on average.
 **1 M records/s of 100 B** need
 
 - {cores_in} cores into topics,
 - {cores_both} cores into topics and out again,
-- {cores_chain} cores out of JSON topics through three transforms.
+- {cores_chain} cores out of JSON topics through three transforms,
+- {cores_kafka} cores for the workers into Kafka and out again, and a Kafka cluster that takes as many.
 
 ## Connectors
 An idle connector costs {idle_kb:.0f} KB of memory and {idle_cpu:.4f} % of a core, on top of {base_mb:.0f} MB for a
@@ -51,13 +63,13 @@ committing and looking for the next record: fewer, larger batches cost less.
 
 def sizing_page(found: Findings, benchmarks: str = "benchmarks.md") -> str | None:
     """The page in Markdown, or ``None`` when the run left out a step that it needs."""
-    names = [IN.format(100), IN.format(1000), OUT.format(100), OUT.format(1000), CHAIN, MOVING]
+    names = [IN.format(100), IN.format(1000), OUT.format(100), OUT.format(1000), CHAIN, MOVING, *KAFKA.values()]
     names += [each.format(what) for each in (IDLE_NONE, IDLE_MANY) for what in ("pss", "cpu")]
     if any(name not in found.figures for name in names):
         return None
-    in_100, in_1000, out_100, out_1000, chain, moving, pss_0, cpu_0, pss_many, cpu_many = (
-        found.figures[name].value for name in names
-    )
+    in_100, in_1000, out_100, out_1000, chain, moving = (found.figures[name].value for name in names[:6])
+    pss_0, cpu_0, pss_many, cpu_many = (found.figures[name].value for name in names[-4:])
+    kafka = {what: found.figures[key].value for what, key in KAFKA.items()}
     idle_mb, idle_percent = max(0.0, pss_many - pss_0) / MANY, max(0.0, cpu_many - cpu_0) / MANY
     moving_percent = moving / MANY
     many_cores = _cores(10_000 * moving_percent / 100)
@@ -74,6 +86,8 @@ def sizing_page(found: Findings, benchmarks: str = "benchmarks.md") -> str | Non
         cores_in=_cores(in_100),
         cores_both=_cores(in_100 + out_100),
         cores_chain=_cores(chain),
+        cores_kafka=_cores(kafka["kafka_in_100"] + kafka["kafka_out_100"]),
+        **kafka,
         idle_kb=1000 * idle_mb,
         idle_cpu=idle_percent,
         base_mb=pss_0,
