@@ -126,7 +126,7 @@ class Outbox:
             rows.tables.append(tables[0][1])
             return
         order = np.argsort(np.concatenate([numbers for numbers, _ in tables]), kind="stable")
-        rows.tables.append(pa.concat_tables([table for _, table in tables]).take(pa.array(order)))
+        rows.tables.append(pa.concat_tables([table for _, table in tables]).combine_chunks().take(pa.array(order)))
 
     @property
     def topics(self) -> Iterable[str]:
@@ -173,7 +173,7 @@ def _divide(table: pa.Table, chosen: npt.NDArray[np.int32]) -> dict[int, pa.Tabl
             slices.setdefault(int(chosen[start]), []).append(table.slice(start, end - start))
         return {partition: pa.concat_tables(parts) for partition, parts in sorted(slices.items())}
     order = np.argsort(chosen, kind="stable")
-    table = table.take(pa.array(order))
+    table = table.combine_chunks().take(pa.array(order))
     partitions, first = np.unique(chosen[order], return_index=True)
     last = [*first[1:].tolist(), len(chosen)]
     return {int(p): table.slice(s, e - s) for p, s, e in zip(partitions.tolist(), first.tolist(), last, strict=True)}
