@@ -20,6 +20,16 @@ from tests.support.worker import PenstockProcess
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
 
+def new(prefix: str = "made") -> str:
+    """A name that nobody has."""
+    return f"{prefix}-{uuid.uuid4().hex[:6]}"
+
+
+def generator(**more: str) -> dict[str, str]:
+    """A source that reads nothing."""
+    return {"connector.class": "FileStreamSource", "file": "none.txt", "topic": "none", **more}
+
+
 @dataclass(frozen=True)
 class Done:
     """What a command did."""
@@ -90,6 +100,10 @@ class Lines:
             "topics": self.name,
             "value.converter": STRING,
         }
+
+    def end(self, worker: PenstockProcess) -> int:
+        """How many records the topic has."""
+        return int(worker.http.get(f"/topics/{self.name}").json()["partitions"][0]["end"])
 
     def append(self, count: int) -> None:
         with (self.folder / "in.txt").open("a") as file:

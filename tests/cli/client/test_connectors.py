@@ -6,25 +6,16 @@ import json
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cli.client.conftest import Client
+from tests.cli.client.conftest import Client, generator, new
 from tests.support.worker import SOURCE, PenstockProcess
 
 pytestmark = pytest.mark.integration
-
-
-def new(prefix: str = "made") -> str:
-    return f"{prefix}-{uuid.uuid4().hex[:6]}"
-
-
-def generator(**more: str) -> dict[str, str]:
-    return {"connector.class": "FileStreamSource", "file": "none.txt", "topic": "none", **more}
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .config_changes import as_data, compare, print_changes
-from .config_writing import Written, apply_wanted, edited_config, patched, validated
+from .config_writing import Written, apply_wanted, edited_config, patched, target_of, validated
 from .connector_texts import read_connectors
 from .formats import Format, print_data
 from .names import chosen
@@ -29,7 +29,7 @@ from .options import (
 from .problems import Outdated, Wrong, told
 from .results import Results
 from .screen import answers, is_interactive
-from .waiting import GOALS, RUNNING, wait_for
+from .waiting import GOALS, wait_for
 
 if TYPE_CHECKING:
     from .api import ConnectApi
@@ -76,11 +76,9 @@ def create(
             results.attempt(wanted.name, lambda wanted=wanted: validated(api, wanted.name, wanted.config))  # type: ignore[misc]
         else:
             results.attempt(wanted.name, lambda body=body: api.post("connectors", body=body))  # type: ignore[misc]
-    statuses: dict[str, Any] = {}
     if wait and not dry_run:
-        for one in results.done:
-            statuses.update(wait_for(api, [one], goals[one], timeout))
-    return results.finish(statuses)
+        results.wait(api, {one: goals[one] for one in results.done}, timeout)
+    return results.finish()
 
 
 def apply_connectors(
@@ -92,15 +90,8 @@ def apply_connectors(
     for wanted in read_connectors(files, name):
         results.attempt(wanted.name, lambda wanted=wanted: written.append(apply_wanted(api, wanted, dry_run)))  # type: ignore[misc]
     if wait and not dry_run:
-        for one in written:
-            if one.action != "unchanged":
-                wait_for(api, [one.name], GOALS[one.goal], timeout)
-    if output.is_data:
-        print_data(_as_data(written, results), output)
-    else:
-        for one in written:
-            _tell(one, dry_run)
-    return results.failed[0][1].code if results.failed else 0
+        results.wait(api, {one.name: GOALS[one.goal] for one in written if one.action != "unchanged"}, timeout)
+    return _finish(written, results, dry_run)
 
 
 @told
@@ -133,15 +124,8 @@ def patch(
     for name in chosen(api, names, everything):
         results.attempt(name, lambda name=name: written.append(patched(api, name, wanted, dry_run)))  # type: ignore[misc]
     if wait and not dry_run:
-        for one in written:
-            if one.action != "unchanged":
-                wait_for(api, [one.name], GOALS[one.goal], timeout)
-    if output.is_data:
-        print_data(_as_data(written, results), output)
-    else:
-        for one in written:
-            _tell(one, dry_run)
-    return results.failed[0][1].code if results.failed else 0
+        results.wait(api, {one.name: GOALS[one.goal] for one in written if one.action != "unchanged"}, timeout)
+    return _finish(written, results, dry_run)
 
 
 @told
@@ -173,10 +157,11 @@ def edit(
         raise Wrong("Nothing was changed.", "" if is_interactive() else "Pass --yes to change it without asking.")
     if api.get("connectors", name, "config") != before:
         raise Outdated(f"Somebody else has changed {name} meanwhile; nothing was done.", f"penstock edit {name}")
+    goal = GOALS[target_of(api, name)]
     api.put("connectors", name, "config", body=after)
-    if wait:
-        wait_for(api, [name], RUNNING, timeout)
     answers().done(f"{name} changed")
+    if wait:
+        wait_for(api, name, goal, timeout)
     return 0
 
 
@@ -194,18 +179,31 @@ def _patch(settings: list[str], removed: list[str]) -> dict[str, str | None]:
     return wanted
 
 
-def _as_data(written: list[Written], results: Results) -> list[dict[str, Any]]:
-    done = [{"name": one.name, "action": one.action, "changes": as_data(one.changes)} for one in written]
-    failed = [{"name": one, "action": "failed", "message": str(error)} for one, error in results.failed]
-    return [*done, *failed]
+def _finish(written: list[Written], results: Results, dry_run: bool) -> int:
+    """Print what became of each; the exit code. What was written and did not run afterwards has failed."""
+    problems = dict(results.failed)
+    if results.output.is_data:
+        changes = {one.name: {"changes": as_data(one.changes)} for one in written}
+        done = [{"name": one.name, "action": one.action, **changes[one.name]} for one in written]
+        failed = [
+            {"name": name, "action": "failed", "message": str(error), **changes.get(name, {})}
+            for name, error in results.failed
+        ]
+        print_data([*(one for one in done if one["name"] not in problems), *failed], results.output)
+    else:
+        for one in written:
+            _tell(one, dry_run, one.name not in problems)
+    return results.code
 
 
-def _tell(written: Written, dry_run: bool) -> None:
+def _tell(written: Written, dry_run: bool, reached: bool) -> None:
     screen = answers()
     if written.action == "unchanged":
         screen.line(f"  {written.name} unchanged", "dim")
     elif dry_run:
         screen.line(f"{written.name} would be {written.action}:")
-    else:
+    elif reached:
         screen.done(f"{written.name} {written.action}")
+    else:
+        screen.line(f"{written.name} {written.action}, but not {written.goal}:")
     print_changes(screen, written.changes)

@@ -50,6 +50,12 @@ def validated(api: ConnectApi, name: str, config: Mapping[str, Any]) -> None:
         raise Refused(400, text, f"penstock describe --plugin {plugin} explains the keys.")
 
 
+def target_of(api: ConnectApi, name: str) -> str:
+    """The state a connector goes back to after a change: ``RUNNING``, or ``PAUSED`` or ``STOPPED`` as it is."""
+    found = state(status_of(api, name))
+    return found if found in ("PAUSED", "STOPPED") else "RUNNING"
+
+
 def apply_wanted(api: ConnectApi, wanted: Wanted, dry_run: bool) -> Written:
     """Create or change a connector. Only checked with ``dry_run``."""
     before = _config(api, wanted.name)
@@ -64,7 +70,7 @@ def apply_wanted(api: ConnectApi, wanted: Wanted, dry_run: bool) -> Written:
     changes = compare(before, after)
     if not changes:
         return Written(wanted.name, "unchanged")
-    goal = _target(api, wanted.name)
+    goal = target_of(api, wanted.name)
     if dry_run:
         validated(api, wanted.name, after)
     else:
@@ -80,7 +86,7 @@ def patched(api: ConnectApi, name: str, wanted: Mapping[str, str | None], dry_ru
     changes = compare(before, after)
     if not changes:
         return Written(name, "unchanged")
-    goal = _target(api, name)
+    goal = target_of(api, name)
     if dry_run:
         validated(api, name, after)
     else:
@@ -137,9 +143,3 @@ def _config(api: ConnectApi, name: str) -> dict[str, Any] | None:
             return None
         raise
     return found
-
-
-def _target(api: ConnectApi, name: str) -> str:
-    """The state a connector goes back to after a change."""
-    found = state(status_of(api, name))
-    return found if found in ("PAUSED", "STOPPED") else "RUNNING"

@@ -93,7 +93,7 @@ class Migration:
         self.journal.reach(Step.STOPPING)
         self.tell(f"stopping it at {self.origin.url}")
         self.origin.put("connectors", self.name, "stop")
-        wait_for(self.origin, [self.name], STOPPED, self.timeout)
+        wait_for(self.origin, self.name, STOPPED, self.timeout)
         reach("migrate-stopped")
         if self.journal.offsets is None:
             self.journal.offsets = self.origin.get("connectors", self.name, "offsets")["offsets"]
@@ -108,7 +108,7 @@ class Migration:
             self.target.post("connectors", body=body)
         elif there != dict(config):
             raise Outdated(f"Somebody else has made another connector {self.name} at {self.target.url} meanwhile.")
-        wait_for(self.target, [self.name], STOPPED, self.timeout)
+        wait_for(self.target, self.name, STOPPED, self.timeout)
         reach("migrate-created")
 
     def _alter(self) -> None:
@@ -126,7 +126,7 @@ class Migration:
         if self.journal.was != "STOPPED":
             self.tell(f"waiting until it is {self.journal.was} at {self.target.url}")
         _to_state(self.target, self.name, self.journal.was)
-        wait_for(self.target, [self.name], GOALS[self.journal.was], self.timeout)
+        wait_for(self.target, self.name, GOALS[self.journal.was], self.timeout)
         reach("migrate-resumed")
 
     def _leave(self) -> None:
@@ -135,7 +135,7 @@ class Migration:
         self.tell(f"deleting it at {self.origin.url}")
         if _config(self.origin, self.name) is not None:
             self.origin.delete("connectors", self.name)
-        wait_for(self.origin, [self.name], GONE, self.timeout)
+        wait_for(self.origin, self.name, GONE, self.timeout)
         reach("migrate-deleted")
         self.journal.forget()
 
@@ -152,12 +152,12 @@ class Migration:
         """Its offsets go too, unless they are those of the origin: a sink's group in the same Kafka."""
         self.tell(f"removing it at {self.target.url}")
         self.target.put("connectors", self.name, "stop")
-        wait_for(self.target, [self.name], STOPPED, self.timeout)
+        wait_for(self.target, self.name, STOPPED, self.timeout)
         ids = [api.server.get("kafka_cluster_id") for api in (self.origin, self.target)]
         if self.target.get("connectors", self.name).get("type") == "source" or ids[0] != ids[1]:
             self.target.delete("connectors", self.name, "offsets")
         self.target.delete("connectors", self.name)
-        wait_for(self.target, [self.name], GONE, self.timeout)
+        wait_for(self.target, self.name, GONE, self.timeout)
 
     def _put_offsets_back(self) -> None:
         saved = self.journal.offsets

@@ -95,11 +95,11 @@ def moved(api: ConnectApi, move: Move, stop: bool, timeout: float) -> str:
     back, goal = ("pause", "PAUSED") if was == "PAUSED" else ("resume", "RUNNING")
     api.put("connectors", move.name, "stop")
     try:
-        wait_for(api, [move.name], STOPPED, timeout)
+        wait_for(api, move.name, STOPPED, timeout)
         message = _written(api, move)
     finally:
         api.put("connectors", move.name, back)
-    wait_for(api, [move.name], GOALS[goal], timeout)
+    wait_for(api, move.name, GOALS[goal], timeout)
     return message
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..exit_codes import OK
 from .formats import Format, print_data
 from .problems import ClientError, Refused, tell
 from .screen import answers
+from .states import Status
+from .waiting import Goal, wait_for_all
+
+if TYPE_CHECKING:
+    from .api import ConnectApi
 
 
 @dataclass
@@ -23,6 +28,8 @@ class Results:
     more: dict[str, Any] = field(default_factory=dict)
     verbs: dict[str, str] = field(default_factory=dict)
     """Other words for single connectors."""
+    statuses: dict[str, Status] = field(default_factory=dict)
+    """The last ones that waiting has seen."""
 
     def attempt(self, name: str, action: Callable[[], Any]) -> None:
         """Do it for one; what goes wrong is kept and the others get their turn. A worker that is gone ends it all."""
@@ -31,33 +38,55 @@ class Results:
         except ClientError as error:
             if isinstance(error, Refused) and error.status == 0:
                 raise
-            self.failed.append((name, error))
-            if not self.output.is_data:
-                tell(error)
+            self._fail(name, error)
             return
         self.done.append(name)
         if found is not None:
             self.more[name] = found
 
-    def finish(self, statuses: Mapping[str, Any] | None = None, tell_done: bool = True) -> int:
-        """Print what happened; the exit code is that of the first failure."""
+    def wait(self, api: ConnectApi, goals: Mapping[str, Goal], seconds: float) -> None:
+        """Wait for some that were done; those that do not reach their goal have failed after all."""
+        waited = wait_for_all(api, goals, seconds)
+        self.statuses.update({name: status for name, status in waited.statuses.items() if status is not None})
+        for name, problem in waited.problems.items():
+            self.done.remove(name)
+            self._fail(name, problem)
+
+    @property
+    def code(self) -> int:
+        """The exit code: that of the first failure."""
+        return self.failed[0][1].code if self.failed else OK
+
+    def finish(self, tell_done: bool = True) -> int:
+        """Print what happened; the exit code."""
         if self.output.is_data:
-            print_data([*self._done(statuses or {}), *self._failed()], self.output)
+            print_data([*self._done(), *self._failed()], self.output)
         elif tell_done:
             for name in self.done:
                 answers().done(f"{name} {self.verbs.get(name, self.verb)}")
-        return self.failed[0][1].code if self.failed else OK
+        return self.code
 
-    def _done(self, statuses: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    def _fail(self, name: str, error: ClientError) -> None:
+        self.failed.append((name, error))
+        if not self.output.is_data:
+            tell(error)
+
+    def _done(self) -> Sequence[dict[str, Any]]:
         return [
             {
                 "name": name,
                 "result": self.verbs.get(name, self.verb),
-                **({"status": statuses[name]} if statuses.get(name) else {}),
+                **self._status(name),
                 **({"answer": self.more[name]} if name in self.more else {}),
             }
             for name in self.done
         ]
 
     def _failed(self) -> Sequence[dict[str, Any]]:
-        return [{"name": name, "result": "failed", "message": str(error)} for name, error in self.failed]
+        return [
+            {"name": name, "result": "failed", "message": str(error), **self._status(name)}
+            for name, error in self.failed
+        ]
+
+    def _status(self, name: str) -> dict[str, Any]:
+        return {"status": self.statuses[name]} if name in self.statuses else {}

@@ -12,7 +12,7 @@ from .names import be_sure, chosen, counted, is_bulk
 from .options import WAIT_SECONDS, ContextName, Everything, Names, Output, Timeout, Url, Wait, Yes, connect
 from .problems import Wrong, told
 from .results import Results
-from .waiting import GONE, PAUSED, RUNNING, STOPPED, Goal, wait_for
+from .waiting import GONE, PAUSED, RESTARTED, RUNNING, STOPPED, Goal, wait_for
 
 if TYPE_CHECKING:
     from .api import ConnectApi
@@ -109,9 +109,11 @@ def restart(
     results = Results("restarted", output)
     for name in chosen_names:
         results.attempt(name, lambda name=name: _restart(api, name, tasks, failed, task))  # type: ignore[misc]
-    results.verbs.update({name: "had nothing to restart" for name in results.done if _idle(results.more.get(name))})
-    statuses = wait_for(api, results.done, RUNNING, timeout) if wait else {}
-    return results.finish(statuses)
+    idle = [name for name in results.done if _idle(results.more.get(name))]
+    results.verbs.update(dict.fromkeys(idle, "had nothing to restart"))
+    if wait:
+        results.wait(api, {name: RESTARTED for name in results.done if name not in idle}, timeout)
+    return results.finish()
 
 
 @told
@@ -146,8 +148,8 @@ def delete(
     results = Results("deleted", output)
     for name in found:
         results.attempt(name, lambda name=name: _delete(api, name, with_offsets, timeout))  # type: ignore[misc]
-    if wait and results.done:
-        wait_for(api, results.done, GONE, timeout)
+    if wait:
+        results.wait(api, dict.fromkeys(results.done, GONE), timeout)
     return results.finish()
 
 
@@ -165,8 +167,9 @@ def _to(
     results = Results(done, output)
     for name in chosen(api, names, everything):
         results.attempt(name, lambda name=name: api.put("connectors", name, verb))  # type: ignore[misc]
-    statuses = wait_for(api, results.done, goal, timeout) if wait else {}
-    return results.finish(statuses)
+    if wait:
+        results.wait(api, dict.fromkeys(results.done, goal), timeout)
+    return results.finish()
 
 
 def _restart(api: ConnectApi, name: str, tasks: bool, failed: bool, task: int | None) -> Any:
@@ -190,6 +193,6 @@ def _delete(api: ConnectApi, name: str, with_offsets: bool, timeout: float) -> N
         api.delete("connectors", name, includeOffsets=True)
     else:
         api.put("connectors", name, "stop")
-        wait_for(api, [name], STOPPED, timeout)
+        wait_for(api, name, STOPPED, timeout)
         api.delete("connectors", name, "offsets")
         api.delete("connectors", name)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.runtime.traces import headline
@@ -48,54 +48,73 @@ RUNNING = Goal("RUNNING", _running)
 PAUSED = Goal("PAUSED", _paused)
 STOPPED = Goal("STOPPED", _stopped)
 GONE = Goal("gone", lambda status, seconds: status is None)
+RESTARTED = Goal("RUNNING", lambda status, seconds: any(goal.reached(status, seconds) for goal in GOALS.values()))
+"""A connector that was paused or stopped is so again after a restart."""
 
 GOALS = {goal.name: goal for goal in (RUNNING, PAUSED, STOPPED)}
 
 
-def wait_for(api: ConnectApi, names: Sequence[str], goal: Goal, seconds: float) -> Mapping[str, Status | None]:
-    """The statuses once all have reached the goal.
+@dataclass
+class Waited:
+    """What waiting came to: the last status of each connector, and why some are not where they should be."""
 
-    Raises :class:`NotReached` after ``seconds``, or when one has failed for so long that it is no passing matter.
+    statuses: dict[str, Status | None] = field(default_factory=dict)
+    problems: dict[str, NotReached] = field(default_factory=dict)
+
+
+def wait_for(api: ConnectApi, name: str, goal: Goal, seconds: float) -> None:
+    """Come back once the connector has reached its goal. Raises :class:`NotReached` as :func:`wait_for_all` tells."""
+    for problem in wait_for_all(api, {name: goal}, seconds).problems.values():
+        raise problem
+
+
+def wait_for_all(api: ConnectApi, goals: Mapping[str, Goal], seconds: float) -> Waited:
+    """Come back once each connector has reached its goal, or will not.
+
+    A connector will not when ``seconds`` are over, or when it has failed for so long that it is no passing matter; the
+    others are still waited for.
     """
     begin = time.monotonic()
-    open_names = list(names)
+    left = dict(goals)
     seen: dict[str, tuple[str, float]] = {}
-    last: dict[str, Status | None] = {}
-    with _progress(len(names), goal) as show:
-        while open_names:
+    waited = Waited()
+    with _progress(goals) as show:
+        while left:
             now = time.monotonic()
-            for name, status in statuses_of(api, open_names).items():
+            for name, status in statuses_of(api, list(left)).items():
                 look = _look(status)
                 if seen.get(name, ("", 0.0))[0] != look:
                     seen[name] = (look, now)
                     show(name, look)
-                last[name] = status
+                waited.statuses[name] = status
                 since = now - seen[name][1]
-                if goal.reached(status, since):
-                    open_names.remove(name)
-                elif goal is not GONE and failures(status) and since > FAILED_SECONDS:
-                    raise NotReached(*_failure(name, goal, status))
-            if open_names and now - begin > seconds:
-                raise NotReached(*_late(open_names, goal, seconds, last))
-            if open_names:
+                if left[name].reached(status, since):
+                    del left[name]
+                elif left[name] is not GONE and failures(status) and since > FAILED_SECONDS:
+                    waited.problems[name] = _failure(name, left.pop(name), status)
+            if left and now - begin > seconds:
+                waited.problems.update({name: _late(name, goal, seconds, seen) for name, goal in left.items()})
+                break
+            if left:
                 time.sleep(POLL_SECONDS)
-    return last
+    return waited
 
 
 @contextmanager
-def _progress(count: int, goal: Goal) -> Iterator[Callable[[str, str], None]]:
+def _progress(goals: Mapping[str, Goal]) -> Iterator[Callable[[str, str], None]]:
     """Tells changes: in place on a terminal, line by line elsewhere."""
     screen = errors()
     if not screen.is_terminal:
         yield lambda name, look: screen.line(f"{name}: {look}")
         return
     looks: dict[str, str] = {}
-    with screen.console.status(f"Waiting for {goal.name}") as status:
+    title = f"Waiting for {' or '.join(sorted({goal.name for goal in goals.values()}))}"
+    with screen.console.status(title) as status:
 
         def show(name: str, look: str) -> None:
             looks[name] = look
             text = "  ".join(f"{one}: {at}" for one, at in list(looks.items())[-3:])
-            status.update(f"Waiting for {goal.name} ({count})  {text}".replace("[", "\\["))
+            status.update(f"{title} ({len(goals)})  {text}".replace("[", "\\["))
 
         yield show
 
@@ -108,12 +127,13 @@ def _look(status: Status | None) -> str:
     return state(status) + (f" (tasks: {shown})" if shown else "")
 
 
-def _failure(name: str, goal: Goal, status: Status | None) -> tuple[str, str]:
+def _failure(name: str, goal: Goal, status: Status | None) -> NotReached:
     what, trace = failures(status)[0]
     text = f"{name} will not be {goal.name}: its {what} has FAILED: {headline(trace)}"
-    return text, f"penstock describe {name} shows the trace; mend the cause, then penstock restart {name} --failed"
+    hint = f"penstock describe {name} shows the trace; mend the cause, then penstock restart {name} --failed"
+    return NotReached(text, hint)
 
 
-def _late(names: Sequence[str], goal: Goal, seconds: float, last: Mapping[str, Status | None]) -> tuple[str, str]:
-    looks = ", ".join(f"{name} is {_look(last.get(name))}" for name in names)
-    return f"Not {goal.name} after {seconds:g} s: {looks}", "It may still happen: --timeout waits longer."
+def _late(name: str, goal: Goal, seconds: float, seen: Mapping[str, tuple[str, float]]) -> NotReached:
+    text = f"Not {goal.name} after {seconds:g} s: {name} is {seen[name][0]}"
+    return NotReached(text, "It may still happen: --timeout waits longer.")
