@@ -51,7 +51,7 @@ def test_a_context_is_kept_private_and_used(nobody: Client, asked: tuple[str, li
     file = nobody.folder / "config" / "contexts.yaml"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     nobody.ok("get", "plugins")
-    assert seen == [f"Basic {base64.b64encode(b'ops:s3cret').decode()}"]
+    assert seen == [basic("ops:s3cret")]
     listed = nobody.ok("context", "list")
     assert "s3cret" not in listed.out
     assert [line.split()[:3] for line in listed.out.splitlines()[1:]] == [["*", "here", url]]
@@ -84,6 +84,34 @@ def test_options_win_over_the_environment_and_that_over_the_context_in_use(
     nobody.ok("get", "plugins")
     nobody.ok("context", "remove", "right")
     assert nobody("get", "plugins", "--context", "right").code == 7
+
+
+def basic(credentials: str) -> str:
+    return f"Basic {base64.b64encode(credentials.encode()).decode()}"
+
+
+def test_a_url_comes_with_the_credentials_of_its_context(nobody: Client, asked: tuple[str, list[str | None]]) -> None:
+    url, seen = asked
+    for name in ("b", "a", "c"):
+        nobody.ok("context", "add", name, "--url", url, "--username", name, "--password-stdin", stdin="p\n")
+    nobody.ok("context", "add", "elsewhere", "--url", "http://127.0.0.1:9", "--token-env", "MY_TOKEN")
+    nobody.ok("context", "use", "elsewhere")
+    nobody.ok("get", "plugins", "--url", url)
+    nobody.ok("get", "plugins", PENSTOCK_URL=f"{url}/")
+    nobody.ok("context", "use", "c")
+    nobody.ok("get", "plugins", "--url", url)
+    nobody.ok("get", "plugins", "--url", url.replace("://", "://own:q@"))
+    nobody.ok("get", "plugins", "--url", url.replace("127.0.0.1", "localhost"))
+    assert seen == [basic("a:p"), basic("a:p"), basic("c:p"), basic("own:q"), None]
+
+
+def test_a_url_will_do_where_contexts_cannot_be_read(nobody: Client, asked: tuple[str, list[str | None]]) -> None:
+    url, seen = asked
+    file = Path(nobody.variables["PENSTOCK_CONTEXTS"] or "")
+    file.parent.mkdir()
+    file.write_text("contexts: [1, 2")
+    nobody.ok("get", "plugins", "--url", url)
+    assert seen == [None]
 
 
 def test_an_unknown_context_names_those_that_are_there(nobody: Client) -> None:
@@ -162,6 +190,8 @@ def test_tls_checks_who_answers_and_shows_who_asks(nobody: Client, secured: tupl
         nobody.ok("context", "add", name, "--url", url, *options)
     nobody.ok("get", "plugins", "--context", "trusting")
     nobody.ok("get", "plugins", "--context", "careless")
+    nobody.ok("context", "use", "trusting")
+    nobody.ok("get", "plugins", "--url", url)
     assert "certificate" in nobody("get", "plugins", "--context", "unknown").err.lower()
     assert nobody("get", "plugins", "--context", "anonymous").code == 4
     file.unlink()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -104,10 +104,26 @@ def choose(url: str | None, context: str | None) -> Context:
         url, context = os.environ.get(URL_VARIABLE) or None, os.environ.get(CONTEXT_VARIABLE) or None
     if url is not None:
         check_url(url)
-        return Context(url)
+        return with_url(url)
     contexts = Contexts.load()
     wanted = context or contexts.current
     return Context(DEFAULT_URL) if wanted is None else contexts.get(wanted)
+
+
+def with_url(url: str) -> Context:
+    """The context with this URL, the one in use before others, for its credentials and files.
+
+    The URL alone has to do where there is none, where contexts cannot be read, and where it holds credentials itself.
+    """
+    try:
+        contexts = Contexts.load()
+    except (Wrong, RuntimeError):
+        return Context(url)
+    same = [name for name in sorted(contexts.known) if _place(contexts.known[name].url) == _place(url)]
+    if not same or urlsplit(url).username is not None:
+        return Context(url)
+    name = next((name for name in same if name == contexts.current), same[0])
+    return replace(contexts.known[name], url=url)
 
 
 def check_url(url: str) -> None:
@@ -123,6 +139,16 @@ def contexts_file() -> Path:
     if given:
         return Path(given)
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "penstock" / "contexts.yaml"
+
+
+def _place(url: str) -> tuple[str, str | None, int | None, str]:
+    """What a URL names, however it is spelled."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        port = None
+    return parts.scheme, parts.hostname, port, parts.path.rstrip("/")
 
 
 def _written(context: Context) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .contexts import Context, Contexts
+from .contexts import Context, Contexts, with_url
 from .formats import Format
 from .journal import Journal, Step
 from .names import chosen
@@ -72,11 +72,7 @@ def _carry_out(migration: Migration, undo: bool, dry_run: bool, anyway: bool) ->
 
 def _names(apis: list[ConnectApi], names: list[str] | None, everything: bool) -> list[str]:
     """Those at the origin, and by its exact name one that an interrupted migration has already deleted there."""
-    gone = [
-        name
-        for name in names or []
-        if Journal.open(apis[0].url, apis[1].url, name).step is Step.DELETING
-    ]
+    gone = [name for name in names or [] if Journal.open(apis[0].url, apis[1].url, name).step is Step.DELETING]
     left = [name for name in names or [] if name not in gone]
     return gone + (chosen(apis[0], left or None, everything) if left or everything or not gone else [])
 
@@ -91,7 +87,7 @@ def _migration(apis: list[ConnectApi], name: str, timeout: float) -> Migration:
 def _context(option: str, text: str) -> Context:
     if not text:
         raise Wrong(f"{option} is missing.", "It is a URL or the name of a context.")
-    return Context(text) if text.startswith(("http://", "https://")) else Contexts.load().get(text)
+    return with_url(text) if text.startswith(("http://", "https://")) else Contexts.load().get(text)
 
 
 def _api(context: Context) -> ConnectApi:
