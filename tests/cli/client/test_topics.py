@@ -11,8 +11,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.cli.client import topic_reading
+from penstock.cli.client.api import ConnectApi
+from penstock.cli.client.contexts import Context
 from tests.cli.client.conftest import Client, Lines
-from tests.support.worker import SOURCE
+from tests.support.waiting import wait_until
+from tests.support.worker import SOURCE, PenstockProcess
 
 pytestmark = pytest.mark.integration
 
@@ -43,6 +47,23 @@ def test_tail_shows_the_newest_records_and_those_that_come(client: Client, lines
         assert tail.wait(120) == 0
     assert [first["offset"], *(record["offset"] for record in others)] == [9, 10, 11, 12]
     assert others[-1]["value"] == {"text": "line 2"}
+
+
+def test_reading_ends_where_the_topic_ended_when_it_began(
+    client_worker: PenstockProcess, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page of three is followed by six new records, so a reader that looks for the end never finds it."""
+    monkeypatch.setattr(topic_reading, "PAGE", 3)
+    end = 10
+    reading = topic_reading.Reading.since(ConnectApi(Context(client_worker.url)), lines.name, "earliest")
+    offsets: list[int] = []
+    for record in reading.records():
+        offsets.append(record["offset"])
+        if len(offsets) % 3 == 1 and end < 40:
+            lines.append(6)
+            end += 6
+            wait_until(lambda wanted=end: lines.end(client_worker) == wanted, "the new lines are read")  # type: ignore[misc]
+    assert offsets == list(range(10))
 
 
 def test_an_unknown_topic_is_told_with_one_alike(client: Client, lines: Lines) -> None:

@@ -6,7 +6,7 @@ import difflib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,35 +26,60 @@ Record = Mapping[str, Any]
 
 @dataclass
 class Reading:
-    """A place in a topic, and everything behind it."""
+    """A place in a topic, by its partitions, and everything behind it."""
 
     api: ConnectApi
     topic: str
-    place: str
+    places: dict[int, int]
 
     @classmethod
     def since(cls, api: ConnectApi, topic: str, when: str) -> Reading:
         """From a time on: ``earliest``, ``latest`` or milliseconds."""
         offsets = _found(api, topic, lambda: api.get("topics", topic, "offsets", at=when))["offsets"]
-        return cls(api, topic, _place(dict(enumerate(offsets))))
+        return cls(api, topic, dict(enumerate(offsets)))
 
     @classmethod
     def last(cls, api: ConnectApi, topic: str, count: int) -> Reading:
         """From ``count`` records before the end of each partition on."""
         partitions = _found(api, topic, lambda: api.get("topics", topic))["partitions"]
-        starts = {part["partition"]: max(part["start"], part["end"] - count) for part in partitions}
-        return cls(api, topic, _place(starts))
+        return cls(api, topic, {part["partition"]: max(part["start"], part["end"] - count) for part in partitions})
 
     def records(self, follow: bool = False) -> Iterator[Record]:
-        """What is there; with ``follow`` also what comes, for ever."""
+        """What is there when this is called; with ``follow`` also what comes, for ever."""
+        return self._all() if follow else self._until(self._ends())
+
+    def _all(self) -> Iterator[Record]:
         while True:
-            page = self.api.get("topics", self.topic, "records", **{"from": self.place, "limit": PAGE})
-            self.place = page["next"]
-            yield from sorted(page["records"], key=lambda record: record["timestamp"])
+            page = self._page()
+            yield from _in_order(page["records"])
             if not page["more"]:
-                if not follow:
-                    return
                 time.sleep(LOOK_SECONDS)
+
+    def _until(self, ends: Sequence[int]) -> Iterator[Record]:
+        """Records before these offsets. Partitions that were read so far are left out, so that others get on."""
+        more = True
+        while more:
+            self.places = {part: offset for part, offset in self.places.items() if offset < ends[part]}
+            if not self.places:
+                return
+            page = self._page()
+            yield from _in_order(record for record in page["records"] if record["offset"] < ends[record["partition"]])
+            more = page["more"]
+
+    def _ends(self) -> Sequence[int]:
+        found: Sequence[int] = self.api.get("topics", self.topic, "offsets", at="latest")["offsets"]
+        return found
+
+    def _page(self) -> Mapping[str, Any]:
+        start = ",".join(f"{partition}:{offset}" for partition, offset in self.places.items())
+        page: Mapping[str, Any] = self.api.get("topics", self.topic, "records", **{"from": start, "limit": PAGE})
+        following = (place.split(":") for place in page["next"].split(","))
+        self.places = {int(partition): int(offset) for partition, offset in following}
+        return page
+
+
+def _in_order(records: Iterable[Record]) -> list[Record]:
+    return sorted(records, key=lambda record: record["timestamp"])
 
 
 def text_of(data: Mapping[str, str] | None) -> str | None:
@@ -92,7 +117,3 @@ def _found(api: ConnectApi, topic: str, question: Callable[[], Any]) -> Any:
             close = difflib.get_close_matches(topic, names, 3)
             hint = f"Did you mean {' or '.join(close)}?" if close else "penstock topics list shows all."
             raise Missing(str(error), hint) from error
-
-
-def _place(offsets: Mapping[int, int]) -> str:
-    return ",".join(f"{partition}:{offset}" for partition, offset in offsets.items())
