@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .config_changes import Change, compare
 from .connector_texts import Wanted
+from .documents import NotReadable, yaml_texts
 from .formats import as_yaml
 from .problems import Refused, Unsupported, Wrong
 from .screen import is_interactive
@@ -105,7 +106,8 @@ def edited_config(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
     editor = chosen or "vi"
     with tempfile.TemporaryDirectory(prefix="penstock-edit-") as folder:
         file = Path(folder) / "config.yaml"
-        file.write_text(f"# {name}: save and leave to change it, leave unchanged for nothing.\n{as_yaml(dict(config))}")
+        title = f"# {name}: save and leave to change it, leave unchanged for nothing."
+        file.write_text(f"{title}\n{as_yaml(dict(config))}", encoding="utf-8")
         try:
             subprocess.run([*shlex.split(editor), str(file)], check=True)
         except (OSError, subprocess.CalledProcessError) as error:
@@ -114,15 +116,13 @@ def edited_config(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_back(file: Path) -> dict[str, Any]:
-    import yaml
-
     try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        found = yaml_texts(file.read_text(encoding="utf-8"), file.name)
+    except (NotReadable, UnicodeDecodeError) as error:
         raise Wrong(f"What you wrote is not YAML; nothing was changed: {error}") from error
     if not isinstance(found, dict) or not all(_is_plain(value) for value in found.values()):
         raise Wrong("What you wrote is not a list of keys and values; nothing was changed.")
-    return {str(key): _as_text(value) for key, value in found.items()}
+    return {key: _as_text(value) for key, value in found.items()}
 
 
 def _is_plain(value: Any) -> bool:

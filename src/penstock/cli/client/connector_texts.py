@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from penstock.runtime.connector_files import ConnectorFileError, connector_reque
 from penstock.runtime.requests import CreateRequest, TargetState
 
 from ..exit_codes import CONNECTOR_FILE
+from .documents import NotReadable, yaml_texts
 from .problems import ClientError
 
 STANDARD_INPUT = Path("-")
@@ -72,13 +74,12 @@ def _read(file: Path, name: str | None) -> Wanted:
 def _request(file: Path, name: str | None) -> CreateRequest:
     if name is None and file != STANDARD_INPUT and file.suffix not in YAML:
         return load_connector_file(file)
-    text = _text(file)
-    document = _document(text, file)
-    if isinstance(document, dict) and name is not None:
-        document = {**document, "name": name}
-        if isinstance(document.get("config"), dict):
-            document["config"] = {**document["config"], "name": name}
-    return connector_request(_as_written(document), document, str(file))
+    written, values = _document(_text(file), file)
+    if name is not None:
+        written = {**written, "name": name}
+        if isinstance(written.get("config"), dict):
+            written["config"] = {**written["config"], "name": name}
+    return connector_request(written, values, str(file))
 
 
 def _text(file: Path) -> str:
@@ -90,29 +91,39 @@ def _text(file: Path) -> str:
         raise BadFile(f"Cannot read the connector file '{file}': {error}") from error
 
 
-def _document(text: str, file: Path) -> Any:
-    """JSON is YAML, so one reader does for both; anything that has no structure is taken for properties."""
-    import yaml
+def _document(text: str, file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a file holds with numbers as they were written, and with numbers: JSON, YAML, or else properties."""
+    try:
+        written = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+        if isinstance(written, dict):
+            return written, json.loads(text)
+    except ValueError:
+        pass
+    try:
+        found = yaml_texts(text, str(file))
+    except NotReadable as error:
+        return _properties(text, file, str(error))
+    if not isinstance(found, dict):
+        return _properties(text, file, f"{file}: it holds no object")
+    return _as_written(found), found
 
+
+def _properties(text: str, file: Path, problem: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Properties, unless the file is called YAML, which has this ``problem``."""
     from penstock.runtime.properties import PropertiesError, as_dict, parse_properties
 
+    if file.suffix in YAML:
+        raise BadFile(problem, "A connector is one document of YAML, with a name and connector.class.")
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        found, problem = None, str(error)
-    else:
-        problem = "it holds no object"
-    if isinstance(found, dict):
-        return found
-    try:
-        return dict(as_dict(parse_properties(text)))
+        properties = dict(as_dict(parse_properties(text)))
     except PropertiesError as error:
         raise BadFile(f"'{file}' is neither YAML ({problem}) nor properties ({error})") from error
+    return properties, properties
 
 
 def _as_written(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _as_written(one) for key, one in value.items()}
+        return {key: _as_written(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_as_written(one) for one in value]
     return value if value is None or isinstance(value, (bool, str)) else str(value)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .documents import NotReadable, native_values
 from .offset_views import Entry
 from .problems import Refused, Unsupported, Wrong
 from .states import state, status_of
@@ -32,19 +33,14 @@ class Move:
 
 def file_entries(file: Path) -> list[Entry]:
     """Offsets of a file, in the shape of the API. Raises :class:`Wrong`."""
-    import yaml
-
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-        content = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content = native_values(text, str(file))
+    except (OSError, UnicodeDecodeError, NotReadable) as error:
         raise Wrong(f"Cannot read offsets from {file}: {error}", _LOOK) from error
     entries = content.get("offsets") if isinstance(content, Mapping) else content
     if not isinstance(entries, list) or not entries or not all(_is_entry(entry) for entry in entries):
-        raise Wrong(
-            f"{file} holds no offsets.",
-            _LOOK,
-        )
+        raise Wrong(f"{file} holds no offsets.", _LOOK)
     return entries
 
 

@@ -39,9 +39,19 @@ class Document:
 
 
 def parse_documents(text: str, file: str) -> tuple[list[Document], list[Problem]]:
+    """The documents of a pipeline file, and what is wrong with it: :func:`read_documents`, and one must be there."""
+    documents, problems = read_documents(text, file)
+    if not documents and not problems:
+        suggestion = "Write 'pipelines: []' to say that there are none."
+        problems.append(Problem("The file declares nothing.", file, suggestion=suggestion))
+    return documents, problems
+
+
+def read_documents(text: str, file: str, native: bool = False) -> tuple[list[Document], list[Problem]]:
     """The documents of a YAML or JSON text that are not empty, and what is wrong with it.
 
-    A text with a mistake in its syntax has no documents at all.
+    A text with a mistake in its syntax has no documents at all. With ``native`` all plain values are numbers and
+    booleans where they look like it, not only those below ``offsets``.
     """
     if text.lstrip()[:1] in ("{", "["):
         text = _ESCAPE.sub(_joined, text.replace("\t", " "))
@@ -52,7 +62,7 @@ def parse_documents(text: str, file: str) -> tuple[list[Document], list[Problem]
         number = 0
         while loader.check_node():
             reader = _Reader(loader, file, number)
-            value = reader.value(loader.get_node(), "", False, 0)
+            value = reader.value(loader.get_node(), "", native, 0)
             problems += reader.problems
             if value is not None:
                 documents.append(Document(file, value, number, reader.places))
@@ -63,9 +73,6 @@ def parse_documents(text: str, file: str) -> tuple[list[Document], list[Problem]
         return [], [Problem(f"This is neither YAML nor JSON: {error}", file)]
     finally:
         loader.dispose()
-    if not documents and not problems:
-        text = "The file declares nothing."
-        problems.append(Problem(text, file, suggestion="Write 'pipelines: []' to say that there are none."))
     return documents, problems
 
 
