@@ -42,6 +42,11 @@ class Done:
     def data(self) -> Any:
         return json.loads(self.out)
 
+    @property
+    def names(self) -> set[str]:
+        """The connectors of an answer by name, or of a list of them."""
+        return {one["name"] for one in self.data} if isinstance(self.data, list) else set(self.data)
+
 
 class Client:
     """``penstock`` in this process, with contexts of its own."""

@@ -25,6 +25,41 @@ def test_offsets_are_shown_for_people_and_for_set(client: Client, lines: Lines) 
     assert client.ok("get", "offsets", lines.sink, "-o", "json").data == both[lines.sink]
 
 
+def test_hints_name_options_that_are_there(client: Client, lines: Lines) -> None:
+    for command in (["get", "offsets"], ["offsets", "get"], ["logs"], ["lifecycle", "show"]):
+        nothing = client(*command)
+        assert (nothing.code, "give a pattern such as 'orders-*', or use --all." in nothing.err) == (1, True)
+        assert {lines.name, lines.sink} <= client.ok(*command, "--all", "-o", "json").names
+        assert client.ok(*command, f"{lines.name}*", "-o", "json").names == {lines.name, lines.sink}
+
+
+@pytest.mark.parametrize("command", [["edit"], ["offsets", "set"]])
+def test_a_pattern_for_a_command_on_one_connector_may_match_one(
+    client: Client, lines: Lines, command: list[str]
+) -> None:
+    several = client(*command, f"{lines.name}*", EDITOR="true")
+    assert (several.code, f"matches {lines.name}, {lines.sink}; this is for one" in several.err) == (1, True)
+    assert "Which offset?" in client("offsets", "set", f"{lines.name}-*").err
+    assert client.ok("edit", f"{lines.name}-*", EDITOR="true").out == f"{lines.sink}: nothing changes.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{\n\t"offsets": [\n\t\t{"partition": {"filename": "FILE"}, "offset": {"position": 7}}\n\t]\n}', 7),
+        ("offsets:\n- partition: {filename: FILE}\n  offset: {position: 21}\n", 21),
+        ("- partition:\n    filename: FILE\n  offset:\n    position: 28\n", 28),
+    ],
+)
+def test_offsets_are_read_from_json_and_yaml(
+    client: Client, lines: Lines, tmp_path: Path, text: str, found: int
+) -> None:
+    client.ok("stop", lines.name, "--wait")
+    text = text.replace("FILE", str(tmp_path / "in.txt"))
+    client.ok("offsets", "set", lines.name, "-f", "-", stdin=text)
+    assert client.ok("offsets", "get", lines.name, "-o", "json").data["offsets"][0]["offset"] == {"position": found}
+
+
 def test_a_running_connector_is_told_to_be_stopped(client: Client, lines: Lines) -> None:
     done = client("offsets", "set", lines.sink, "--topic", lines.name, "--partition", "0", "--offset", "3")
     assert (done.code, "or add --stop" in done.err) == (4, True)

@@ -11,7 +11,7 @@ from .config_changes import as_data, compare, print_changes
 from .config_writing import Written, apply_wanted, edited_config, patched, target_of, validated
 from .connector_texts import read_connectors
 from .formats import Format, print_data
-from .names import chosen
+from .names import chosen, the_one
 from .options import (
     WAIT_SECONDS,
     Connector,
@@ -144,7 +144,7 @@ def edit(
       penstock edit orders
     """
     api = connect(url, context)
-    (name,) = chosen(api, [connector])
+    name = the_one(api, connector)
     before = api.get("connectors", name, "config")
     after = edited_config(name, before)
     changes = compare(before, after)

@@ -12,7 +12,7 @@ from . import completion
 from .formats import Format, print_data
 from .names import chosen
 from .offset_views import offsets_table
-from .options import ContextName, Names, Output, Url, connect
+from .options import ContextName, Everything, Names, Output, Url, connect
 from .problems import Missing, Refused, Unsupported, Wrong, told
 from .screen import answers, errors, state_text
 from .states import state, task_states, tasks_text
@@ -103,7 +103,11 @@ def get_plugins(
 @app.command("offsets")
 @told
 def get_offsets(
-    names: Names = None, url: Url = None, context: ContextName = None, output: Output = Format.TEXT
+    names: Names = None,
+    everything: Everything = False,
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
 ) -> None:
     """Show committed offsets of connectors.
 
@@ -114,7 +118,7 @@ def get_offsets(
       penstock get offsets orders -o json > offsets.json      ready for penstock offsets set -f
     """
     api = connect(url, context)
-    found = {name: api.get("connectors", name, "offsets") for name in chosen(api, names)}
+    found = {name: api.get("connectors", name, "offsets") for name in chosen(api, names, everything)}
     if output.is_data:
         print_data(next(iter(found.values())) if len(found) == 1 else found, output)
     else:

@@ -10,7 +10,7 @@ import typer
 
 from .formats import Format, print_data
 from .names import chosen
-from .options import ContextName, Names, Output, Url, connect
+from .options import ContextName, Everything, Names, Output, Url, connect
 from .problems import Wrong, told
 from .screen import answers, errors
 from .times import time_text
@@ -27,6 +27,7 @@ _STYLES = {"WARN": "yellow", "ERROR": "red", "FATAL": "bold red", "DEBUG": "dim"
 @told
 def logs(
     names: Names = None,
+    everything: Everything = False,
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=MOST_LINES, help="How many at most.")] = 100,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines until Ctrl-C.")] = False,
     url: Url = None,
@@ -40,11 +41,13 @@ def logs(
       penstock logs orders
 
       penstock logs orders -n 20 --follow
+
+      penstock logs --all -n 20
     """
     api = connect(url, context)
     if follow and output.is_data:
         raise Wrong("--follow prints text only.")
-    wanted = chosen(api, names)
+    wanted = chosen(api, names, everything)
     with api.only_penstock("penstock logs", "Look into the worker's log file."):
         found = {name: _lines(api, name, lines) for name in wanted}
     if output.is_data:

@@ -42,6 +42,14 @@ def chosen(api: ConnectApi, names: Sequence[str] | None, everything: bool = Fals
     return list(found)
 
 
+def the_one(api: ConnectApi, name: str) -> str:
+    """The name of the connector that a command for a single one is about; a pattern may match no other."""
+    found = chosen(api, [name])
+    if len(found) > 1:
+        raise Wrong(f"'{name}' matches {', '.join(found)}; this is for one connector.", "Name one of them.")
+    return found[0]
+
+
 def is_bulk(names: Sequence[str] | None, everything: bool) -> bool:
     """Whether the user has not spelled out each connector."""
     return everything or any(_GLOB & set(name) for name in names or ())

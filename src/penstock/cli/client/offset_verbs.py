@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from .formats import Format, print_data
-from .names import be_sure, chosen, counted, is_bulk
+from .names import be_sure, chosen, counted, is_bulk, the_one
 from .offset_moves import Move, entries_of, file_entries, forgotten, moved, rewound
 from .offset_views import changes, changes_table, offsets_table
 from .options import WAIT_SECONDS, Connector, ContextName, DryRun, Everything, Names, Output, Timeout, Url, Yes, connect
@@ -83,7 +83,7 @@ def set_offsets(
       penstock offsets set orders -f offsets.json --dry-run
     """
     api = connect(url, context)
-    (name,) = chosen(api, [connector])
+    name = the_one(api, connector)
     wanted = file_entries(file) if file is not None else [entries_of(topic, partition, offset)]
     before = api.get("connectors", name, "offsets")["offsets"]
     return _carry_out(api, [Move(name, before, wanted)], "set", dry_run, stop, timeout, output)
