@@ -7,7 +7,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from .exit_codes import INTERRUPTED
@@ -46,6 +47,16 @@ class StopRequest:
             os._exit(INTERRUPTED)
         self._asked = True
         self._on_first()
+
+
+@contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """SIGTERM within the block is a :class:`KeyboardInterrupt`, as Ctrl-C is. On the main thread only."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def end_by_force_after(seconds: float, code: int) -> None:

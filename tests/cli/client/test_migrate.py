@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,25 @@ def test_a_paused_connector_stays_paused(client: Client, pair: Pair) -> None:
     assert pair.new.status(pair.name)["connector"]["state"] == "PAUSED"
 
 
+def test_a_sink_moves_to_a_worker_that_has_the_same_topics(client: Client, pair: Pair) -> None:
+    """A second source has filled the topic at the target with the same records."""
+    sink, copy, out = f"{pair.name}-out", f"{pair.name}-copy", pair.folder / "out.txt"
+    source = pair.old.http.get(f"/connectors/{pair.name}/config").json()
+    pair.new.create(copy, {**source, "name": copy})
+    wait_until(lambda: pair.count(pair.new) == 5, "the target has the records")
+    config = {"connector.class": "FileStreamSink", "file": str(out), "topics": pair.name, "value.converter": STRING}
+    pair.old.create(sink, config)
+    wait_until(lambda: len(out.read_text().splitlines()) == 5, "the lines are written")
+    move = ["migrate", sink, "--from", pair.old.url, "--to", pair.new.url, "--timeout", "60"]
+    assert client.ok(*move, "--anyway").out == f"✓ {sink} migrated\n"
+    assert pair.old.http.get(f"/connectors/{sink}").status_code == 404
+    pair.append(3)
+    wait_until(lambda: len(out.read_text().splitlines()) >= 8, "the new lines are written")
+    assert out.read_text().splitlines() == [f"line {number}" for number in range(8)]
+    for name in (sink, copy):
+        pair.new.http.delete(f"/connectors/{name}")
+
+
 def test_what_cannot_be_done_is_refused_before_anything_is_touched(client: Client, pair: Pair) -> None:
     pair.new.create(pair.name, {"connector.class": "FileStreamSource", "topic": "x"}, initial_state="STOPPED")
     taken = client(*pair.arguments())
@@ -109,28 +130,69 @@ def test_what_cannot_be_done_is_refused_before_anything_is_touched(client: Clien
     assert client("migrate", pair.name, "--from", pair.old.url).code == 1
 
 
-def test_a_connector_that_fails_at_the_target_goes_back(client: Client, pair: Pair) -> None:
-    """Its predicate is nobody's, which validation lets pass and the task does not."""
+@contextmanager
+def broken(pair: Pair) -> Iterator[None]:
+    """Nobody's predicate, which validation lets pass and the connector does not; mended at the origin afterwards."""
     config = pair.old.http.get(f"/connectors/{pair.name}/config").json()
-    broken = {**config, "transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.Filter"}
-    broken.update({"transforms.t.predicate": "nobody"})
-    assert pair.old.http.put(f"/connectors/{pair.name}/config", json=broken).status_code == 200
-    failed = client(*pair.arguments())
-    assert failed.code == 8, failed
-    assert "will not be RUNNING" in failed.err
-    assert not pair.there(pair.new)
-    assert pair.journals(client) == []
+    changed = {**config, "transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.Filter"}
+    changed.update({"transforms.t.predicate": "nobody"})
+    assert pair.old.http.put(f"/connectors/{pair.name}/config", json=changed).status_code == 200
+    yield
     assert pair.old.http.put(f"/connectors/{pair.name}/config", json=config).status_code == 200
+
+
+def test_a_connector_that_fails_at_the_target_goes_back(client: Client, pair: Pair) -> None:
+    with broken(pair):
+        failed = client(*pair.arguments())
+        assert failed.code == 8, failed
+        assert "will not be RUNNING" in failed.err
+        assert not pair.there(pair.new)
+        assert pair.journals(client) == []
     pair.is_back()
+
+
+def command_line(client: Client, pair: Pair, **more: str) -> tuple[list[str], dict[str, str]]:
+    """The migration as a process of its own, and its environment."""
+    variables = {key: value for key, value in client.variables.items() if value is not None}
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **variables, **more}
+    return [sys.executable, "-m", "penstock", *pair.arguments()], environment
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_migration_tells_where_it_stands_and_the_ways_out(
+    client: Client, pair: Pair, number: signal.Signals
+) -> None:
+    """A connector that fails at the target keeps the command waiting there for some seconds before it is undone."""
+    command, environment = command_line(client, pair)
+    with broken(pair):
+        with subprocess.Popen(
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as migrating:
+            assert migrating.stderr is not None
+            assert any("waiting until it is RUNNING" in line for line in migrating.stderr)
+            migrating.send_signal(number)
+            out, told = migrating.communicate(timeout=120)
+        assert (migrating.returncode, out) == (130, "")
+        again = f"penstock migrate {pair.name} --from {pair.old.url} --to {pair.new.url}"
+        assert f"The migration of {pair.name} was interrupted: it is stopped at {pair.old.url}" in told
+        assert f"→ {again} goes on with it, {again} --undo takes it back." in told
+        assert pair.old.status(pair.name)["connector"]["state"] == "STOPPED"
+        assert pair.there(pair.new)
+        client.ok(*pair.arguments("--undo"))
+    pair.is_back()
+    assert pair.journals(client) == []
 
 
 POINTS = ["migrate-stopped", "migrate-created", "migrate-altered", "migrate-resumed", "migrate-deleted"]
 
 
 def killed(client: Client, pair: Pair, point: str) -> None:
-    variables = {key: value for key, value in client.variables.items() if value is not None}
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **variables, "PENSTOCK_FAULT": point}
-    command = [sys.executable, "-m", "penstock", *pair.arguments()]
+    command, environment = command_line(client, pair, PENSTOCK_FAULT=point)
     assert subprocess.run(command, env=environment, capture_output=True, timeout=120).returncode == -9
     assert len(pair.journals(client)) == 1
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..signals import sigterm_as_interrupt
 from .contexts import Context, Contexts, with_url
 from .formats import Format
 from .journal import Journal, Step
 from .names import chosen
 from .options import WAIT_SECONDS, Everything, Names, Output, Timeout
-from .problems import Missing, Wrong, told
+from .problems import Interrupted, Missing, Wrong, tell, told
 from .results import Results
 from .screen import errors
 
@@ -53,7 +55,16 @@ def migrate(
     results = Results("checked" if dry_run else "back at the origin" if undo else "migrated", output)
     for name in _names(apis, names, everything):
         migration = _migration(apis, name, timeout)
-        results.attempt(name, lambda one=migration: _carry_out(one, undo, dry_run, anyway))  # type: ignore[misc]
+        try:
+            with sigterm_as_interrupt():
+                results.attempt(name, lambda one=migration: _carry_out(one, undo, dry_run, anyway))  # type: ignore[misc]
+        except KeyboardInterrupt:
+            problem = Interrupted(migration.standing(), _ways(migration, origin, target))
+            results.fail(name, problem)
+            results.finish()
+            if output.is_data:
+                tell(problem)
+            return problem.code
     return results.finish()
 
 
@@ -68,6 +79,15 @@ def _carry_out(migration: Migration, undo: bool, dry_run: bool, anyway: bool) ->
         migration.check(anyway)
     if not dry_run:
         migration.run()
+
+
+def _ways(migration: Migration, origin: str, target: str) -> str:
+    """The commands that go on with an interrupted migration, and that take it back."""
+    if migration.journal.step is Step.NEW:
+        return ""
+    command = shlex.join(["penstock", "migrate", migration.name, "--from", origin, "--to", target])
+    back = f", {command} --undo takes it back" if migration.can_undo else ""
+    return f"{command} goes on with it{back}."
 
 
 def _names(apis: list[ConnectApi], names: list[str] | None, everything: bool) -> list[str]:

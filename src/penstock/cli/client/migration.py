@@ -63,9 +63,26 @@ class Migration:
             raise
         self._leave()
 
+    @property
+    def can_undo(self) -> bool:
+        """Whether it can still be taken back: only before the connector was deleted at the origin."""
+        return self.journal.step < Step.DELETING
+
+    def standing(self) -> str:
+        """Where the connector is when the migration ends here, for people."""
+        origin, target = self.origin.url, self.target.url
+        places = {
+            Step.NEW: f"nothing was changed, it is at {origin} as before",
+            Step.STOPPING: f"it is stopped, or being stopped, at {origin} and not at {target} yet",
+            Step.CREATING: f"it is stopped at {origin}, and perhaps created, stopped too, at {target}",
+            Step.RESUMING: f"it is stopped at {origin}, and perhaps {self.journal.was} already at {target}",
+            Step.DELETING: f"it is {self.journal.was} at {target}, and perhaps still there, stopped, at {origin}",
+        }
+        return f"The migration of {self.name} was interrupted: {places[self.journal.step]}."
+
     def undo(self) -> None:
-        """Take everything back to how it was; only before the connector was deleted at the origin."""
-        if self.journal.step >= Step.DELETING:
+        """Take everything back to how it was. Raises when it is too late for that."""
+        if not self.can_undo:
             raise Wrong(
                 f"{self.name} runs at {self.target.url} already and may be gone at {self.origin.url}.",
                 "Migrate it the other way round to bring it back.",

@@ -62,6 +62,12 @@ class NotReached(ClientError):
     code = NOT_REACHED
 
 
+class Interrupted(ClientError):
+    """The user ended it half way."""
+
+    code = INTERRUPTED
+
+
 def tell(error: ClientError) -> None:
     """The error and the way out, on standard error."""
     from .screen import errors

@@ -38,11 +38,17 @@ class Results:
         except ClientError as error:
             if isinstance(error, Refused) and error.status == 0:
                 raise
-            self._fail(name, error)
+            self.fail(name, error)
             return
         self.done.append(name)
         if found is not None:
             self.more[name] = found
+
+    def fail(self, name: str, error: ClientError) -> None:
+        """Keep what went wrong with one, and tell it to people at once."""
+        self.failed.append((name, error))
+        if not self.output.is_data:
+            tell(error)
 
     def wait(self, api: ConnectApi, goals: Mapping[str, Goal], seconds: float) -> None:
         """Wait for some that were done; those that do not reach their goal have failed after all."""
@@ -50,7 +56,7 @@ class Results:
         self.statuses.update({name: status for name, status in waited.statuses.items() if status is not None})
         for name, problem in waited.problems.items():
             self.done.remove(name)
-            self._fail(name, problem)
+            self.fail(name, problem)
 
     @property
     def code(self) -> int:
@@ -65,11 +71,6 @@ class Results:
             for name in self.done:
                 answers().done(f"{name} {self.verbs.get(name, self.verb)}")
         return self.code
-
-    def _fail(self, name: str, error: ClientError) -> None:
-        self.failed.append((name, error))
-        if not self.output.is_data:
-            tell(error)
 
     def _done(self) -> Sequence[dict[str, Any]]:
         return [
