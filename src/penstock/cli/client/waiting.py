@@ -48,10 +48,10 @@ RUNNING = Goal("RUNNING", _running)
 PAUSED = Goal("PAUSED", _paused)
 STOPPED = Goal("STOPPED", _stopped)
 GONE = Goal("gone", lambda status, seconds: status is None)
-RESTARTED = Goal("RUNNING", lambda status, seconds: any(goal.reached(status, seconds) for goal in GOALS.values()))
-"""A connector that was paused or stopped is so again after a restart."""
 
 GOALS = {goal.name: goal for goal in (RUNNING, PAUSED, STOPPED)}
+RESTARTED = Goal("RUNNING", lambda status, seconds: any(goal.reached(status, seconds) for goal in GOALS.values()))
+"""A connector that was paused or stopped is so again after a restart."""
 
 
 @dataclass
