@@ -121,6 +121,45 @@ def test_patterns_choose_and_several_are_told(client: Client, made: list[str]) -
     assert gone.out == "".join(f"✓ {name} deleted\n" for name in made)
 
 
+def test_all_are_resumed_paused_and_stopped(client: Client, client_worker: PenstockProcess, made: list[str]) -> None:
+    for verb, past, state in (
+        ("resume", "resumed", "RUNNING"),
+        ("pause", "paused", "PAUSED"),
+        ("stop", "stopped", "STOPPED"),
+    ):
+        done = client.ok(verb, "--all", "--wait", "-o", "json")
+        assert set(made) <= done.names
+        assert {one["result"] for one in done.data} == {past}
+        assert {client_worker.status(name)["connector"]["state"] for name in made} == {state}
+    assert client("stop", "--all", made[0]).code == 1
+
+
+def test_a_connector_is_created_paused(client: Client, client_worker: PenstockProcess) -> None:
+    name = new("paused")
+    body = json.dumps(generator())
+    created = client.ok("create", "-f", "-", "--name", name, "--paused", "--wait", "-o", "json", stdin=body).data
+    assert [(one["result"], one["status"]["connector"]["state"]) for one in created] == [("created", "PAUSED")]
+    both = client("create", "-f", "-", "--name", name, "--paused", "--stopped", stdin=body)
+    assert (both.code, "Use --stopped or --paused." in both.err) == (1, True)
+    client.ok("resume", name, "--wait")
+    client_worker.wait_state(name, "RUNNING")
+    client.ok("delete", name)
+
+
+def test_a_restart_with_tasks_restarts_them_too(client: Client, client_worker: PenstockProcess) -> None:
+    name = new("again")
+    client.ok("create", "-f", "-", "--name", name, "--wait", stdin=json.dumps(generator()))
+    assert client.ok("restart", name, "--tasks", "--wait").out == f"✓ {name} restarted\n"
+    client_worker.wait_state(name, "RUNNING")
+    (again,) = client.ok("restart", name, "--tasks", "--wait", "-o", "json").data
+    plan, after = again["answer"], again["status"]
+    assert [plan["connector"]["state"], plan["tasks"][0]["state"]] == ["RESTARTING", "RESTARTING"]
+    assert [after["connector"]["state"], after["tasks"][0]["state"]] == ["RUNNING", "RUNNING"]
+    alone = client.ok("restart", name, "--wait", "-o", "json").data
+    assert "answer" not in alone[0]
+    client.ok("delete", name)
+
+
 @pytest.mark.parametrize("verb", ["pause", "resume", "stop", "restart", "delete", "describe"])
 def test_a_name_that_is_not_there_ends_with_7_and_nothing_is_done(client: Client, made: list[str], verb: str) -> None:
     close = made[0][:-1] + "x"
@@ -185,7 +224,11 @@ def test_plugins_and_loggers(client: Client) -> None:
     assert "topic  (string, high, required)" in client.ok("describe", "--plugin", "FileStreamSource").out
     assert client("describe", "--plugin", "Nope").code == 7
     before = client.ok("get", "loggers", "root", "-o", "json").data["root"]["level"]
-    client.ok("loggers", "set", "penstock.rest", "debug")
+    changed = client.ok("loggers", "set", "penstock.rest", "debug", "-o", "json").data
+    assert "penstock.rest" in changed
+    told = client.ok("loggers", "set", "penstock.rest", "DEBUG").out
+    assert told.startswith("✓ penstock.rest is at DEBUG (")
+    assert client("loggers", "set", "penstock.rest", "loud").code != 0
     assert client.ok("get", "loggers", "penstock.rest", "-o", "yaml").out.splitlines()[1] == "  level: DEBUG"
     client.ok("loggers", "set", "penstock.rest", before.lower())
     assert client("get", "loggers", "no.such").code == 7
@@ -202,24 +245,6 @@ def test_a_misspelt_class_is_told_with_the_one_that_was_meant(client: Client) ->
 def test_without_a_terminal_and_an_editor_there_is_another_way(client: Client, made: list[str]) -> None:
     done = client("edit", made[0], EDITOR="", VISUAL="")
     assert (done.code, f"→ penstock patch {made[0]} --set KEY=VALUE" in done.err) == (1, True)
-
-
-def test_names_complete_live(client: Client, made: list[str]) -> None:
-    def completed(words: str) -> list[str]:
-        variables = {
-            **os.environ,
-            "PYTHONPATH": str(SOURCE),
-            "PENSTOCK_URL": client.variables["PENSTOCK_URL"] or "",
-            "_PENSTOCK_COMPLETE": "complete_bash",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(len(words.split(" ")) - 1),
-        }
-        command = [sys.executable, "-m", "penstock"]
-        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120).stdout.split()
-
-    assert completed(f"penstock pause {made[0][:-1]}") == made
-    assert completed(f"penstock pause {made[0]} {made[0][:-1]}") == made[1:]
-    assert completed("penstock describe --url http://127.0.0.1:9 x") == []
 
 
 def test_lifecycle_is_shown(client: Client, made: list[str]) -> None:
