@@ -52,17 +52,20 @@ class Forwarder:
 
 
 def client_context(tls: TlsSettings | None) -> ssl.SSLContext:
-    """How other workers with HTTPS are trusted, by the same certificates as clients of ours, and what they are shown.
+    """How other workers with HTTPS are trusted, and what they are shown.
 
-    Other workers may ask for a certificate, as this one asks: it is the one of its listeners, as in Kafka Connect.
+    With a truststore its authorities count and no others. Workers may ask each other for a certificate: it is the one
+    of their listeners, as in Kafka Connect.
     """
-    context = ssl.create_default_context()
     if tls is None:
-        return context
-    tls.load_chain(context)
-    if tls.trust is not None:
+        return ssl.create_default_context()
+    if tls.trust is None:
+        context = ssl.create_default_context()
+    else:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(cadata=tls.trust)
-        context.check_hostname = False
+    context.check_hostname = tls.check_names
+    tls.load_chain(context)
     return context
 
 

@@ -17,13 +17,17 @@ _VERSIONS = {"TLSV1.2": ssl.TLSVersion.TLSv1_2, "TLSV1.3": ssl.TLSVersion.TLSv1_
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """``chain`` and ``trust`` are PEM text; secrets stay out of ``repr``."""
+    """``chain`` and ``trust`` are PEM text; secrets stay out of ``repr``.
+
+    ``check_names``: whether the certificate of another worker must be of the host that is asked.
+    """
 
     chain: str = field(repr=False)
     password: str | None = field(default=None, repr=False)
     trust: str | None = None
     client_auth: str = "none"
     protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
+    check_names: bool = True
 
     def context(self) -> ssl.SSLContext:
         """That of the listener. Raises ``ConfigError``."""
@@ -88,6 +92,7 @@ def tls_settings(properties: Mapping[str, str], prefix: str) -> TlsSettings:
         trust=trust,
         client_auth=auth,
         protocols=_protocols(properties, prefix),
+        check_names=_check_names(properties, prefix),
     )
     found.context()
     return found
@@ -132,3 +137,11 @@ def _protocols(properties: Mapping[str, str], prefix: str) -> tuple[str, ...]:
     if not names or any(name.upper() not in _VERSIONS for name in names):
         raise ConfigError.invalid(f"{prefix}ssl.enabled.protocols", text, "a list of TLSv1.2 and TLSv1.3")
     return names
+
+
+def _check_names(properties: Mapping[str, str], prefix: str) -> bool:
+    text = properties.get("ssl.endpoint.identification.algorithm", "https").strip()
+    if text.lower() not in ("https", ""):
+        key = f"{prefix}ssl.endpoint.identification.algorithm"
+        raise ConfigError.invalid(key, text, "https, or nothing: then any name in a trusted certificate will do")
+    return bool(text)
