@@ -1,4 +1,4 @@
-"""Whether a request may be answered: by its credentials, its role, and where it comes from."""
+"""Whether a request may be answered: by its credentials and its role."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from penstock.runtime.herder import Herder
 from penstock.runtime.session_keys import ALGORITHM, SIGNATURE
 
 from .authentication import Authenticator, UsersFile
+from .origins import READS
 from .problems import HttpProblem
 from .request import Request
 from .response_headers import Cors
@@ -24,13 +25,11 @@ EXTENSIONS_KEY = "rest.extension.classes"
 BASIC_EXTENSION = "BasicAuthSecurityRestExtension"
 ANOTHER_WORKER = "another worker"
 _DEFAULT_OPEN = "/health"
-_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _CHALLENGES = (
     (b"www-authenticate", b'Basic realm="penstock", charset="UTF-8"'),
     (b"www-authenticate", b'Bearer realm="penstock"'),
 )
 _MISSING = "Credentials are missing: this worker asks for a user name and a password (Basic), or for a token (Bearer)."
-_STRANGE = "Pages of other origins may not change anything here. access.control.allow.origin names those that may."
 _WRONG = "User cannot access the resource: the user name, the password or the token is wrong."
 
 
@@ -82,10 +81,8 @@ class Access:
         if user is None:
             raise HttpProblem(401, _WRONG, _CHALLENGES)
         request.user = user.name
-        if scope["method"] not in _READS:
-            if user.role is not Role.ADMIN:
-                raise HttpProblem(403, f"{user.name} may only read: this needs the role {Role.ADMIN.value}.")
-            self._check_origin(request)
+        if scope["method"] not in READS and user.role is not Role.ADMIN:
+            raise HttpProblem(403, f"{user.name} may only read: this needs the role {Role.ADMIN.value}.")
         request.sees_secrets = user.role is Role.ADMIN
 
     def _is_open(self, scope: Mapping[str, Any], request: Request) -> bool:
@@ -93,26 +90,15 @@ class Access:
         method = scope["method"]
         if method == "OPTIONS":
             return bool(self._cors.origins) and request.header(b"access-control-request-method") is not None
-        return method in _READS and (scope["raw_path"].rstrip(b"/") or b"/") in self._open
+        return method in READS and (scope["raw_path"].rstrip(b"/") or b"/") in self._open
 
     def _another_worker(self, method: str, request: Request) -> str:
         """Workers sign what they ask each other instead of having users."""
         signature = {name: request.header(name.encode()) for name in (SIGNATURE, ALGORITHM)}
         headers = {name: value.decode("latin-1") for name, value in signature.items() if value is not None}
-        if len(headers) < len(signature) or method not in _READS or not self._herder.is_signed(b"", headers):
+        if len(headers) < len(signature) or method not in READS or not self._herder.is_signed(b"", headers):
             raise HttpProblem(401, _MISSING, _CHALLENGES)
         return ANOTHER_WORKER
-
-    def _check_origin(self, request: Request) -> None:
-        """Browsers send a password they know along with what a page of somebody else makes them ask."""
-        origin = request.header(b"origin")
-        site, host = request.header(b"sec-fetch-site"), request.header(b"host")
-        if site is not None:
-            strange = site not in (b"same-origin", b"none")
-        else:
-            strange = origin is not None and origin.partition(b"://")[2] != host
-        if strange and not (origin is not None and self._cors.headers(origin, preflight=False)):
-            raise HttpProblem(403, _STRANGE)
 
 
 def _open_paths(text: str) -> frozenset[bytes]:

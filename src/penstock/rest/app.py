@@ -16,6 +16,7 @@ from .access import Access
 from .answers import JSON, Answer, to_json
 from .negotiation import accepts_json, is_json, prefers_plain_text
 from .openapi import openapi_document
+from .origins import check_source
 from .problems import (
     ErrorMessage,
     HttpProblem,
@@ -100,6 +101,7 @@ class RestApp:
         if len(raw_path) + len(query) > _MAX_TARGET:
             raise HttpProblem(414, f"The path and query are longer than {_MAX_TARGET} bytes")
         request = Request(headers=scope["headers"], scheme=scope["scheme"])
+        check_source(scope, request, self._settings.cors)
         if self._page is not None and self._page.owns(raw_path):
             await self._admit(scope, request)
             return await asyncio.to_thread(self._page.answer, scope["method"], raw_path, scope["headers"])

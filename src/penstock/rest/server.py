@@ -16,6 +16,7 @@ from penstock.runtime.herder import Herder
 from penstock.runtime.listeners import Listener
 
 from .app import RestApp
+from .origins import LocalApp, is_loopback, own_names
 from .protocol import RestProtocol
 from .routing import Route
 from .settings import ListenerGroup, RestSettings
@@ -93,9 +94,11 @@ class RestServer:
     def _open(self, group: ListenerGroup, routes: list[Route], page: StaticFiles | None = None) -> tuple[str, ...]:
         urls = []
         app = RestApp(self._herder, self._settings, routes, page)
+        names = own_names([*self._settings.names, *(listener.host for listener in group.listeners)])
         for listener in group.listeners:
-            config = _uvicorn_config(app, group.tls if listener.protocol == "https" else None)
             opened = _listen(group.key, listener)
+            served = LocalApp(app, names) if is_loopback(opened.getsockname()[0]) else app
+            config = _uvicorn_config(served, group.tls if listener.protocol == "https" else None)
             self._servers.append((_Server(config, self._started.release), opened))
             urls.append(_url(listener, opened))
         return tuple(urls)
@@ -134,7 +137,7 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def _uvicorn_config(app: RestApp, tls: TlsSettings | None) -> uvicorn.Config:
+def _uvicorn_config(app: RestApp | LocalApp, tls: TlsSettings | None) -> uvicorn.Config:
     context = tls.context() if tls else None
     config = uvicorn.Config(
         app,

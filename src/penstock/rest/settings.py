@@ -30,7 +30,7 @@ class ListenerGroup:
 class RestSettings:
     """``admin``: ``None`` serves ``/admin`` with the rest of the API, a group without listeners nowhere.
 
-    ``access``: ``None`` lets everybody do everything.
+    ``access``: ``None`` lets everybody do everything. ``names``: what the configuration calls this worker.
     """
 
     main: ListenerGroup = ListenerGroup("listeners", (Listener("http", "", 8083),))
@@ -39,6 +39,7 @@ class RestSettings:
     header_rules: tuple[HeaderRule, ...] = ()
     max_request_bytes: int = _DEFAULT_LIMIT
     access: AccessSettings | None = None
+    names: tuple[str, ...] = ()
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> RestSettings:
@@ -56,6 +57,7 @@ class RestSettings:
             header_rules=parse_header_rules(properties.get("response.http.headers.config", "")),
             max_request_bytes=_limit(properties.get("rest.request.max.bytes")),
             access=access,
+            names=(properties.get("rest.advertised.host.name", "").strip(),),
         )
 
 
