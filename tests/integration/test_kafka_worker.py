@@ -110,6 +110,23 @@ def test_records_deleted_before_a_sink_has_read_them_are_told_in_the_log(
     worker.http.delete("/connectors/late")
 
 
+def test_the_lag_of_a_sink_that_has_not_begun_counts_the_records_it_would_read(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
+) -> None:
+    kafka.produce(kafka.make("untouched"), [b"0", b"1", b"2", b"3", b"4"])
+    kafka.delete_records("untouched", 2)
+    config = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": "untouched"}
+    latest = {**config, "consumer.override.auto.offset.reset": "latest"}
+    for name, wanted in (("idle", config), ("idle-at-the-end", latest)):
+        worker.http.post("/connectors", json={"name": name, "config": wanted, "initial_state": "STOPPED"})
+    shown = worker.http.get("/metrics").text
+    assert 'penstock_sink_record_lag{connector="idle",topic="untouched",partition="0"} 3\n' in shown
+    assert 'penstock_sink_record_lag{connector="idle-at-the-end",topic="untouched",partition="0"} 0\n' in shown
+    assert kafka.positions("connect-idle-at-the-end") == {}
+    for name in ("idle", "idle-at-the-end"):
+        worker.http.delete(f"/connectors/{name}")
+
+
 def test_a_topic_made_anew_under_a_running_sink_is_read_from_its_beginning(
     worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path
 ) -> None:

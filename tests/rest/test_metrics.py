@@ -13,6 +13,7 @@ from penstock.rest.metrics_text import Family, exposition
 from tests.support.waiting import wait_until
 
 LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (-?[0-9.e+-]+)')
+LAG = "penstock_sink_record_lag"
 PROMETHEUS = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4,*/*;q=0.1"
 
 
@@ -49,7 +50,7 @@ def test_states_counts_and_lag_are_told(api: httpx.Client, config: Mapping[str, 
     sink = {"connector.class": "FileStreamSink", "topics": "measured", "file": str(tmp_path / "out.txt")}
     for name, wanted in (("in", {**config, "topic": "measured"}), ("out", sink)):
         assert api.post("/connectors", json={"name": name, "config": wanted}).status_code == 201
-    lag = 'penstock_sink_record_lag{connector="out",topic="measured",partition="0"}'
+    lag = f'{LAG}{{connector="out",topic="measured",partition="0"}}'
     wait_until(lambda: scraped(api).get(lag) == 0, "the sink has caught up")
     found = scraped(api)
     assert found['kafka_connect_worker_connector_running_task_count{connector="in"}'] == 1
@@ -67,3 +68,27 @@ def test_states_counts_and_lag_are_told(api: httpx.Client, config: Mapping[str, 
     wait_until(
         lambda: any('connector="out"' in s and 'status="stopped"' in s for s in scraped(api)), "it is stopped", 60
     )
+
+
+@pytest.mark.integration
+def test_a_sink_that_never_commits_is_behind_by_all_it_would_read(
+    api: httpx.Client, config: Mapping[str, str], tmp_path: Path
+) -> None:
+    Path(config["file"]).write_text("one\ntwo\nthree\n")
+    api.post("/connectors", json={"name": "in", "config": {**config, "topic": "waiting"}})
+    ends = "/topics/waiting/offsets?at=latest"
+    wait_until(lambda: api.get(ends).json().get("offsets") == [3], "three records are there")
+    sink = {"connector.class": "FileStreamSink", "topics": "waiting", "file": str(tmp_path / "out.txt")}
+    by_pattern = {key: value for key, value in sink.items() if key != "topics"} | {"topics.regex": "wait.*"}
+    latest = {**sink, "consumer.override.auto.offset.reset": "latest"}
+    absent = {**sink, "topics": "never-there"}
+    for name, wanted in (("named", sink), ("pattern", by_pattern), ("latest", latest), ("absent", absent)):
+        body = {"name": name, "config": wanted, "initial_state": "STOPPED"}
+        assert api.post("/connectors", json=body).status_code == 201
+    found = scraped(api)
+    lags = {
+        name: [value for sample, value in found.items() if sample.startswith(f'{LAG}{{connector="{name}"')]
+        for name in ("named", "pattern", "latest", "absent")
+    }
+    assert lags == {"named": [3], "pattern": [3], "latest": [0], "absent": []}
+    assert not [sample for sample in found if sample.startswith(f"{LAG}_unknown")]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from penstock.runtime.herder import Herder
 from penstock.runtime.requests import ConnectorInfo, ConnectorStatus, NotFound, RequestError, State
-from penstock.runtime.topic_views import LATEST
+from penstock.runtime.sink_lag import Lags
 
 from .answers import Answer
 from .metrics_catalog import Families
@@ -130,19 +130,10 @@ async def _add_lags(families: Families, herder: Herder, sinks: Sequence[str]) ->
         elif isinstance(places, BaseException):
             raise places
         else:
-            for topic, partition, behind in places:
-                families.add("penstock_sink_record_lag", behind, connector=name, topic=topic, partition=partition)
+            for at, behind in sorted(places.items()):
+                labels = {"connector": name, "topic": at.topic, "partition": at.partition}
+                families.add("penstock_sink_record_lag", behind, **labels)
 
 
-async def _lag(herder: Herder, name: str) -> list[tuple[str, int, int]]:
-    ends: dict[str, Sequence[int]] = {}
-    behind: list[tuple[str, int, int]] = []
-    for entry in await answer_of(herder.offsets(name), LAG_SECONDS):
-        if entry.partition is None or entry.offset is None:
-            continue
-        topic, partition = str(entry.partition["kafka_topic"]), int(entry.partition["kafka_partition"])
-        if topic not in ends:
-            ends[topic] = await answer_of(herder.topic_offsets(topic, LATEST), LAG_SECONDS)
-        if partition < len(ends[topic]):
-            behind.append((topic, partition, max(0, ends[topic][partition] - int(entry.offset["kafka_offset"]))))
-    return behind
+async def _lag(herder: Herder, name: str) -> Lags:
+    return await answer_of(herder.sink_lag(name), LAG_SECONDS)

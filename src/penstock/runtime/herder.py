@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from penstock.topics.interface import TopicPartition
+
 from .dead_letters import DeadLetterPage, ReplayOutcome, ReplayRequest
 from .health import ConnectorHealth
 from .metrics import GroupView, MeasuredTask, WorkerMetrics
@@ -97,6 +99,13 @@ class Herder(ABC):
     @abstractmethod
     def offsets(self, name: str) -> Future[Sequence[OffsetEntry]]:
         """Committed offsets of a source or sink."""
+
+    @abstractmethod
+    def sink_lag(self, name: str) -> Future[Mapping[TopicPartition, int]]:
+        """Records that a sink has not yet committed, for each partition of its topics.
+
+        One without a committed position counts from where the sink would begin.
+        """
 
     @abstractmethod
     def alter_offsets(self, name: str, offsets: Sequence[OffsetEntry] | None) -> Future[str]:

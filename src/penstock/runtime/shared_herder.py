@@ -39,6 +39,7 @@ from .requests import (
     Validation,
 )
 from .services import Services
+from .sink_lag import Lags, SinkLags
 from .topic_views import RecordPage, TopicView, TopicViews
 from .worker import Worker
 
@@ -69,6 +70,7 @@ class SharedHerder(Herder):
         self.healths = HealthDesk(services, worker, worker.auto_restarts)
         self.provisioner = Provisioner(services, effects, self.changes.lock, offsets.write)
         self._topics = TopicViews(services.topics)
+        self._lags = SinkLags(services)
         services.statuses.observe = self._observe
         self._recent = keep_recent(services.config.worker_id)
         self.ready = False
@@ -117,6 +119,9 @@ class SharedHerder(Herder):
 
     def offsets(self, name: str) -> Future[Sequence[OffsetEntry]]:
         return self.submit(lambda: self.changes.read_offsets(name))
+
+    def sink_lag(self, name: str) -> Future[Lags]:
+        return self.submit(lambda: self._lags.of(name, self.changes.found(name)))
 
     def lifecycle(self, name: str) -> LifecycleInfo:
         self.changes.found(name)

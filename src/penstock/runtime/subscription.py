@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
+from penstock.api.config import java_pattern
 from penstock.topics.interface import TopicHome, TopicPartition
+
+from .connector_config import ConnectorConfig
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,17 @@ class Subscription:
     pattern: re.Pattern[str] | None = None
     tasks: int = 1
     from_latest: bool = False
+
+    @classmethod
+    def of(cls, parsed: ConnectorConfig, tasks: int, from_kafka: bool) -> Subscription:
+        """That of a sink connector with so many tasks, from a home in Kafka or from the embedded log."""
+        return cls(
+            group=parsed.group_id,
+            topics=parsed.topics,
+            pattern=java_pattern(parsed.topics_regex) if parsed.topics_regex else None,
+            tasks=tasks,
+            from_latest=not from_kafka and parsed.consumer_overrides.get("auto.offset.reset") == "latest",
+        )
 
     def wants(self, topic: str) -> bool:
         """Whether records of this topic are for the connector."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.api.config import java_pattern
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import PluginError
 from penstock.api.task import SinkTask, SourceTask, Task
@@ -111,7 +110,7 @@ class TaskBuilder:
             kind = _source_pump(instance, self.services.config.properties, parsed)
             return kind(self.task, spec, instance, pumps, report, metrics, settings, paused)
         if isinstance(instance, SinkTask):
-            subscription = _subscription(parsed, self.count, in_kafka(self.services.config.properties))
+            subscription = Subscription.of(parsed, self.count, in_kafka(self.services.config.properties))
             taking = FrameSinkPump if stores_frames(instance) else SinkPump
             return taking(self.task, spec, instance, pumps, report, metrics, subscription, paused)
         raise PluginError(f"{spec.task_target.target} is neither a SourceTask nor a SinkTask")
@@ -122,16 +121,6 @@ def _source_pump(instance: SourceTask, worker: Mapping[str, str], parsed: Connec
     if not in_kafka(worker) and transaction_boundary(parsed) is Boundary.CONNECTOR:
         return HoldingFramePump if loads_frames(instance) else HoldingPump
     return FrameSourcePump if loads_frames(instance) else SourcePump
-
-
-def _subscription(parsed: ConnectorConfig, tasks: int, from_kafka: bool) -> Subscription:
-    return Subscription(
-        group=parsed.group_id,
-        topics=parsed.topics,
-        pattern=java_pattern(parsed.topics_regex) if parsed.topics_regex else None,
-        tasks=tasks,
-        from_latest=not from_kafka and parsed.consumer_overrides.get("auto.offset.reset") == "latest",
-    )
 
 
 def _topic_settings(parsed: ConnectorConfig) -> Callable[[str], Mapping[str, str]]:
