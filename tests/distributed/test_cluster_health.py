@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+import penstock
 from penstock.rest.metrics_catalog import SECTIONS
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, worker_id
 from tests.support.probes import Probe
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -46,6 +47,24 @@ def test_any_worker_tells_how_all_tasks_are(cluster: Cluster, probe: Probe) -> N
         assert listed["info"]["name"] == probe.name
     wait_until(lambda: _each_by_one(cluster, probe.name), "each task is live on one worker", SECONDS)
     probe.request("DELETE")
+
+
+def test_any_worker_lists_all_of_them_with_what_they_run(cluster: Cluster, probe: Probe) -> None:
+    probe.create_running({"count": "10"}, tasks=2)
+    wanted = {worker_id(worker): worker is cluster.leader() for worker in cluster.workers}
+    for worker in cluster.workers:
+        wait_until(lambda: _listed(worker) == _all_of(worker), "all is given to somebody", SECONDS)  # noqa: B023
+        found = worker.http.get("/workers").json()
+        assert {one["worker_id"]: one["leader"] for one in found} == wanted
+        assert all(one["version"] == penstock.__version__ and one["worker_id"] in one["url"] for one in found)
+        own = f'kafka_connect_worker_task_count{{worker_id="{worker_id(worker)}"}}'
+        assert own in worker.http.get("/metrics").text
+    probe.request("DELETE")
+
+
+def _listed(worker: PenstockProcess) -> list[int]:
+    found = worker.http.get("/workers").json()
+    return [sum(one[what] for one in found) for what in ("connectors", "tasks")]
 
 
 def _each_by_one(cluster: Cluster, name: str) -> bool:
@@ -98,8 +117,18 @@ def test_every_worker_tells_its_rebalances_and_its_share(cluster: Cluster, probe
         text = worker.http.get("/metrics").text
         for metric in OF_CLUSTERS:
             assert f"\n{metric}{{" in text, metric
-    wanted = [len(probe.worker.http.get("/connectors").json()), _all_tasks(probe.worker)]
+        assert _told(text, "heartbeat_total") > 0
+        assert _told(text, "last_heartbeat_seconds_ago") < SECONDS
+        assert _told(text, "rebalance_total") <= _told(text, "sync_total") <= _told(text, "join_total")
+        assert _told(text, "rebalance_latency_total") > 0
+    wanted = _all_of(probe.worker)
     wait_until(lambda: [_assigned(cluster, what) for what in ("connectors", "tasks")] == wanted, "all is shared out")
+
+
+def _told(text: str, metric: str) -> float:
+    """Of the group's coordinator."""
+    (found,) = re.findall(rf"^kafka_connect_coordinator_{metric}\{{.*\}} (.+)$", text, re.M)
+    return float(found)
 
 
 def _assigned(cluster: Cluster, what: str) -> int:
@@ -108,6 +137,7 @@ def _assigned(cluster: Cluster, what: str) -> int:
     return sum(int(number) for worker in cluster.workers for number in sample.findall(worker.http.get("/metrics").text))
 
 
-def _all_tasks(worker: PenstockProcess) -> int:
+def _all_of(worker: PenstockProcess) -> list[int]:
+    """How many connectors and tasks there are."""
     found = worker.http.get("/connectors", params={"expand": "status"}).json()
-    return sum(len(one["status"]["tasks"]) for one in found.values())
+    return [len(found), sum(len(one["status"]["tasks"]) for one in found.values())]

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+import penstock
 from penstock.rest import waiting
 from penstock.runtime.assembly import StandaloneWorker
 from penstock.runtime.requests import RequestError, State, TargetState
@@ -221,6 +222,14 @@ def test_internal_requests_need_a_signature(api: httpx.Client) -> None:
     assert (code, text) == (500, "Kafka Connect in standalone mode does not support exactly-once source connectors.")
     code, text = error(api.post("/connectors/a/tasks", json=[], headers=signed))
     assert (code, "externally setting task configurations" in text) == (500, True)
+
+
+def test_a_worker_that_is_alone_lists_itself(api: httpx.Client, config: dict[str, str]) -> None:
+    me = {"worker_id": "worker.example:8083", "url": "http://worker.example:8083/", "leader": True}
+    assert api.get("/workers").json() == [{**me, "connectors": 0, "tasks": 0, "version": penstock.__version__}]
+    create(api, "orders", config)
+    settled(api, "orders")
+    assert api.get("/workers").json() == [{**me, "connectors": 1, "tasks": 1, "version": penstock.__version__}]
 
 
 def test_loggers_are_set_here_or_everywhere(api: httpx.Client) -> None:

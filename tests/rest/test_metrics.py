@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import httpx
 import pytest
 
+from penstock.api.config import ConfigDef, ConfigKey, Type
+from penstock.api.connector import SourceConnector
+from penstock.api.errors import PluginError
+from penstock.api.task import SourceTask
 from penstock.rest.metrics_text import Family, exposition
 from tests.support.waiting import wait_until
 
@@ -40,6 +46,8 @@ def test_text_is_escaped() -> None:
 def test_a_worker_without_connectors_has_metrics(api: httpx.Client) -> None:
     found = scraped(api)
     assert found["penstock_lifecycle_cleanups"] == 0
+    for counted in ("connector", "task"):
+        assert found[f'kafka_connect_worker_{counted}_count{{worker_id="worker.example:8083"}}'] == 0
     (info,) = [sample for sample in found if sample.startswith("kafka_connect_app_info{")]
     assert 'version="' in info
 
@@ -92,3 +100,37 @@ def test_a_sink_that_never_commits_is_behind_by_all_it_would_read(
     }
     assert lags == {"named": [3], "pattern": [3], "latest": [0], "absent": []}
     assert not [sample for sample in found if sample.startswith(f"{LAG}_unknown")]
+
+
+class Moody(SourceConnector):
+    """Its hook waits until it may go on, and then fails unless it is well."""
+
+    config = ConfigDef(ConfigKey("mark", Type.STRING, ""))
+    task = SourceTask
+    may_go_on: ClassVar[threading.Event] = threading.Event()
+    well: ClassVar[bool] = False
+
+    def on_created(self, config: Mapping[str, str]) -> None:
+        Moody.may_go_on.wait(60)
+        if not Moody.well:
+            raise PluginError("not today")
+
+
+def test_hooks_are_due_running_failed_or_active(api: httpx.Client) -> None:
+    body = {"name": "moody", "config": {"connector.class": f"{__name__}:Moody"}, "initial_state": "STOPPED"}
+    created = api.post("/connectors", json=body)
+    assert created.status_code == 201, created.text
+
+    def told(hook: str, state: str) -> bool:
+        label = f'hook="{hook}",' if hook else ""
+        samples = [sample for sample in scraped(api) if sample.startswith("penstock_lifecycle_hook_state")]
+        return samples == [f'penstock_lifecycle_hook_state{{connector="moody",{label}state="{state}"}}']
+
+    assert told("created", "due")
+    api.put("/connectors/moody/resume")
+    wait_until(lambda: told("created", "running"), "the hook is called")
+    Moody.may_go_on.set()
+    wait_until(lambda: told("created", "failed"), "the hook has failed")
+    Moody.well = True
+    api.post("/connectors/moody/restart")
+    wait_until(lambda: told("", "active"), "the hook has succeeded")

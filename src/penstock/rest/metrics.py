@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from penstock.runtime.herder import Herder
-from penstock.runtime.requests import ConnectorInfo, ConnectorStatus, NotFound, RequestError, State
+from penstock.runtime.requests import ConnectorInfo, ConnectorStatus, LifecycleInfo, NotFound, RequestError, State
 from penstock.runtime.sink_lag import Lags
 
 from .answers import Answer
@@ -44,7 +44,7 @@ async def get_metrics(herder: Herder, request: Request) -> Answer:
 
 def _text(herder: Herder, known: Sequence[Known], families: Families) -> bytes:
     families.add("kafka_connect_app_info", 1, **herder.server_info())
-    _add_workers(families, known)
+    _add_workers(families, herder.worker_id, known)
     add_worker(families, herder.worker_id, herder.worker_metrics(), herder.group())
     _add_connectors(families, known)
     made_of = {info.name: _about(info, status) for info, status in known}
@@ -72,10 +72,11 @@ def _about(info: ConnectorInfo, status: ConnectorStatus) -> dict[str, str | None
     }
 
 
-def _add_workers(families: Families, known: Sequence[Known]) -> None:
+def _add_workers(families: Families, own: str, known: Sequence[Known]) -> None:
+    """This worker and all that have some work."""
     owners = Counter(status.connector.worker_id for _, status in known)
     hosts = Counter(task.worker_id for _, status in known for _, task in status.tasks)
-    for worker in sorted(owners.keys() | hosts.keys()):
+    for worker in sorted({own} | owners.keys() | hosts.keys()):
         families.add("kafka_connect_worker_connector_count", owners[worker], worker_id=worker)
         families.add("kafka_connect_worker_task_count", hosts[worker], worker_id=worker)
 
@@ -113,12 +114,25 @@ async def _add_healths(families: Families, herder: Herder, names: Sequence[str])
 def _add_hooks(families: Families, herder: Herder, known: Sequence[Known]) -> None:
     for info, _ in known:
         try:
-            pending = herder.lifecycle(info.name).pending
+            found = herder.lifecycle(info.name)
         except RequestError:
             continue
+        hook, state = _hook_state(found)
+        if state is not None:
+            families.add("penstock_lifecycle_hook_state", 1, connector=info.name, hook=hook, state=state)
+        pending = found.pending
         if pending is not None:
             families.add("penstock_lifecycle_hook_tries", pending.tries, connector=info.name, hook=pending.hook)
     families.add("penstock_lifecycle_cleanups", len(herder.cleanups()))
+
+
+def _hook_state(found: LifecycleInfo) -> tuple[str | None, str | None]:
+    """The hook that has something to do and how it is; no state at all for a connector that has not begun."""
+    if found.pending is not None:
+        return found.pending.hook, "running" if found.pending.error is None else "failed"
+    if found.next_hook is not None:
+        return found.next_hook, "due"
+    return None, None if found.active is None else "active"
 
 
 async def _add_lags(families: Families, herder: Herder, sinks: Sequence[str]) -> None:

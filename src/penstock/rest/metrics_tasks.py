@@ -10,6 +10,7 @@ from penstock.runtime.task_parts import Part, TaskParts
 from penstock.runtime.windows import Window
 
 from .metrics_catalog import Families
+from .metrics_group import add_group
 
 _MS = 1000.0
 _NEVER = Window()
@@ -123,20 +124,8 @@ def add_worker(families: Families, worker: str, metrics: WorkerMetrics, group: G
     """Starts, and what the worker saw of its group."""
     _add_startups(families, worker, "connector", metrics.connectors)
     _add_startups(families, worker, "task", metrics.tasks)
-    if group is None:
-        return
-    families.add("kafka_connect_coordinator_assigned_connectors", group.connectors, worker_id=worker)
-    families.add("kafka_connect_coordinator_assigned_tasks", group.tasks, worker_id=worker)
-    prefix, rounds = "kafka_connect_worker_rebalance", group.rebalances
-    families.add(f"{prefix}_info", 1, worker_id=worker, leader_name=group.leader, connect_protocol=group.protocol)
-    families.add(f"{prefix}_epoch", group.epoch, worker_id=worker)
-    families.add(f"{prefix}_completed_rebalances_total", rounds.completed, worker_id=worker)
-    families.add(f"{prefix}_rebalancing", int(rounds.under_way), worker_id=worker)
-    families.add(f"{prefix}_rebalance_avg_time_ms", rounds.seconds.average * _MS, worker_id=worker)
-    families.add(f"{prefix}_rebalance_max_time_ms", rounds.seconds.most * _MS, worker_id=worker)
-    since = rounds.seconds_since_last
-    if since is not None:
-        families.add(f"{prefix}_time_since_last_rebalance_ms", since * _MS, worker_id=worker)
+    if group is not None:
+        add_group(families, worker, group)
 
 
 def _add_startups(families: Families, worker: str, what: str, found: Startups) -> None:

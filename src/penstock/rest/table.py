@@ -7,7 +7,7 @@ from typing import Any
 from penstock.runtime.dead_letters import ReplayOutcome
 from penstock.runtime.health import ConnectorHealth
 from penstock.runtime.provisioning.plan import Declared, Plan
-from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel
+from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel, WorkerInfo
 from penstock.runtime.topic_views import TopicView
 
 from . import (
@@ -75,6 +75,9 @@ WORKER = (
           {200: Reply("It can", HealthView), 503: Reply("It is starting", HealthView),
            500: Reply("It is stuck", HealthView)},
           json_only=False),
+    Route("GET", "/workers", "Workers of the cluster with what is assigned to them; a standalone worker lists itself",
+          worker.list_workers, {200: Reply("The workers", list[WorkerInfo])},
+          {409: "No leader is known, or a conflicting operation is under way"}, parameters=[_forward]),
     Route("GET", "/metrics", "Metrics in the text format of Prometheus", metrics.get_metrics,
           {200: Reply("The metrics")}, json_only=False),
 )  # fmt: skip

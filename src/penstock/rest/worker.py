@@ -1,4 +1,4 @@
-"""``/``, ``/health`` and the endpoints that workers keep for each other."""
+"""``/``, ``/health``, ``/workers`` and the endpoints that workers keep for each other."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ async def health(herder: Herder, request: Request) -> Answer:
     except TimedOut:
         return Answer(500, to_json(HealthView("unhealthy", _UNHEALTHY)))
     return Answer(found.http_status, to_json(HealthView(found.status, found.message)))
+
+
+async def list_workers(herder: Herder, request: Request) -> Answer:
+    return ok(list(await answer_of(herder.workers())))
 
 
 def raw_body(body: bytes) -> bytes:

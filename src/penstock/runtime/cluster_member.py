@@ -15,11 +15,12 @@ from penstock.storage.config_records import Restart
 from .cluster_ownership import ClusterOwnership, configured_units
 from .cluster_rounds import ClusterRounds
 from .farewells import Farewells
+from .group_members import members_after
 from .group_protocol import EAGER, VERSIONS, Assignment, MemberState, Unit
 from .logging import Loggers
 from .membership import GroupSettings, Joined, Membership
 from .metrics import GroupView, Rebalances
-from .requests import RestartRequest, State, TaskId
+from .requests import RestartRequest, State, TaskId, WorkerInfo
 from .restart import plan_restart
 from .services import Services
 from .worker import Worker
@@ -33,7 +34,7 @@ LEASE_LOOK_SECONDS = 0.1
 class ClusterMember(ConfigListener):
     """Called by three threads: the group's (``Participant``), the log's (``ConfigListener``), and the runtime's loop.
 
-    What runs only changes on the loop.
+    What runs only changes on the loop. ``workers`` are the members after the last round; only the leader knows them.
     """
 
     def __init__(
@@ -69,6 +70,8 @@ class ClusterMember(ConfigListener):
         self.membership = Membership(settings, self)
         self.joined_as: Joined | None = None
         self.assignment: Assignment | None = None
+        self.workers: Sequence[WorkerInfo] = ()
+        self._next_workers: Sequence[WorkerInfo] = ()
         self.rebalances = Rebalances()
         self.on_round: Callable[[], None] = lambda: None
         self.on_lead: Callable[[], None] = lambda: None
@@ -103,7 +106,8 @@ class ClusterMember(ConfigListener):
         held = self._held
         connectors = sum(unit.is_connector for unit in held)
         name = "eager" if version == EAGER else protocol
-        return GroupView(leader, self.generation, name, self.rebalances, connectors, len(held) - connectors)
+        meters, tasks = self.membership.meters, len(held) - connectors
+        return GroupView(leader, self.generation, name, self.rebalances, meters, connectors, tasks)
 
     def start(self) -> None:
         """Join the group and follow the config topic. Called on the loop."""
@@ -157,7 +161,9 @@ class ClusterMember(ConfigListener):
         was_leader = self.joined_as is not None and self.joined_as.is_leader
         snapshot = self._services.configs.snapshot()
         abandoned = self._farewells.missing
-        return self.rounds.decide(members, version, leader, snapshot if known else None, was_leader, abandoned)
+        decided = self.rounds.decide(members, version, leader, snapshot if known else None, was_leader, abandoned)
+        self._next_workers = members_after(members, decided, version)
+        return decided
 
     def joined(self, assignment: Assignment, membership: Joined) -> None:
         if assignment.error or not self._reaches(assignment.offset):
@@ -217,6 +223,7 @@ class ClusterMember(ConfigListener):
             return
         gained = membership.is_leader and not self.is_leader
         self.joined_as, self.assignment, self._lost = membership, assignment, False
+        self.workers = self._next_workers if membership.is_leader else ()
         if gained:
             self.on_lead()
         if membership.is_leader:

@@ -9,12 +9,15 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+import penstock
+
 from .cluster_effects import ClusterEffects
 from .cluster_member import ClusterMember
 from .cluster_reads import LatestView
 from .connector_offsets import ConnectorOffsets
 from .dead_letters import ReplayOutcome, ReplayRequest
 from .forwarding import AskAnotherWorker, InternalClient, elsewhere
+from .group_members import with_versions
 from .group_protocol import SESSIONED, Unit
 from .health import ConnectorHealth
 from .logging import Loggers, level_number
@@ -34,6 +37,7 @@ from .requests import (
     RestartRequest,
     StoreUnavailable,
     TargetState,
+    WorkerInfo,
 )
 from .restart import RestartPlan
 from .services import Services
@@ -122,6 +126,9 @@ class DistributedHerder(SharedHerder):
     def reset_offsets(self, name: str) -> Future[str]:
         return self._lead(lambda: self.changes.reset_offsets(name))
 
+    def workers(self) -> Future[Sequence[WorkerInfo]]:
+        return self.submit(self._workers)
+
     def give_up_cleanup(self, cleanup: str) -> Future[None]:
         return self._lead(lambda: self.changes.give_up_cleanup(cleanup))
 
@@ -192,6 +199,15 @@ class DistributedHerder(SharedHerder):
     async def _healths(self, names: Sequence[str], others: bool) -> Mapping[str, ConnectorHealth]:
         known = self.healths.all(names)
         return await self._other_workers.completed(known) if others else known
+
+    async def _workers(self) -> Sequence[WorkerInfo]:
+        """The leader knows who is in the group; each worker its version."""
+        if not self._member.is_leader:
+            raise elsewhere(self._member.leader_url)
+        known = self._member.workers
+        others = [worker.worker_id for worker in known if worker.worker_id != self.worker_id]
+        versions = await self._other_workers.versions(others)
+        return with_versions(known, {**versions, self.worker_id: penstock.__version__})
 
     async def _recent_log(self, name: str, lines: int, others: bool) -> Sequence[LogLine]:
         known = await super()._recent_log(name, lines, others)

@@ -96,7 +96,7 @@ def group_settings(config: WorkerConfig) -> GroupSettings:
         raise WorkerConfigError(str(error)) from error
     return GroupSettings(
         group=values["group.id"],
-        url=f"{config.advertised.protocol}://{config.worker_id}/",
+        url=config.url,
         session_ms=values["session.timeout.ms"],
         heartbeat_ms=values["heartbeat.interval.ms"],
         rebalance_ms=values["rebalance.timeout.ms"],

@@ -28,6 +28,7 @@ from .requests import (
     RestartRequest,
     TargetState,
     Validation,
+    WorkerInfo,
 )
 from .topic_views import RecordPage, TopicView
 
@@ -249,6 +250,10 @@ class Herder(ABC):
     @abstractmethod
     def worker_id(self) -> str:
         """How statuses name this worker."""
+
+    @abstractmethod
+    def workers(self) -> Future[Sequence[WorkerInfo]]:
+        """Every worker of the cluster, with or without work, by worker id; one that is alone tells of itself."""
 
     def group(self) -> GroupView | None:
         """What this worker knows of its cluster; ``None`` when it is alone."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kafka.coordinator.base import BaseCoordinator
-from kafka.errors import IllegalGenerationError, KafkaError, RebalanceInProgressError, for_code
+from kafka.errors import IllegalGenerationError, KafkaError, MemberIdRequiredError, RebalanceInProgressError, for_code
 from kafka.net.compat import KafkaNetClient
 from kafka.protocol.consumer import HeartbeatRequest
 
 from . import group_protocol as protocol
 from .group_protocol import Assignment, MemberState
 from .lease import Lease, boot_time
+from .metrics_group import GroupMeters
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +85,7 @@ class Membership:
         self._settings = settings
         self._participant = participant
         self.lease = Lease(settings.session_ms / 1000)
+        self.meters = GroupMeters()
         self._coordinator: ConnectCoordinator | None = None
         self._wake = threading.Event()
         self._stopping = False
@@ -112,7 +115,7 @@ class Membership:
         while not self._stopping:
             try:
                 if self._coordinator is None:
-                    self._coordinator = ConnectCoordinator(self._settings, self._participant, self.lease)
+                    self._coordinator = ConnectCoordinator(self._settings, self._participant, self.lease, self.meters)
                 self._look(self._coordinator)
                 wait = FIRST_RETRY_SECONDS
             except KafkaError as error:
@@ -158,7 +161,7 @@ class Membership:
 class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
     """Kafka Connect's side of the group protocol. Its coroutines run on the network thread."""
 
-    def __init__(self, settings: GroupSettings, participant: Participant, lease: Lease) -> None:
+    def __init__(self, settings: GroupSettings, participant: Participant, lease: Lease, meters: GroupMeters) -> None:
         connection = {
             **settings.client,
             "client_id": f"{settings.group}-member",
@@ -182,6 +185,7 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
         self._participant = participant
         self._names = protocol.offered(settings.protocol)
         self._lease = lease
+        self._meters = meters
         self._told: Assignment | None = None
         self._leader = ""
         self._joining = False
@@ -233,7 +237,8 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
         if self.member:
             self._manager.call_soon(self._heartbeats_while_joining)
         try:
-            answer = await super()._do_join_and_sync_async()
+            with self._meters.rebalancing(MemberIdRequiredError):
+                answer = await super()._do_join_and_sync_async()
         finally:
             self._joining = False
         self._lease.renew(self._answered)
@@ -242,7 +247,17 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
     def _process_join_group_response(self, response: Any, send_time: float) -> Any:
         answer = super()._process_join_group_response(response, send_time)
         self._answered = boot_time()
+        self._meters.joins.record(time.monotonic() - send_time)
         return answer
+
+    def _process_sync_group_response(self, response: Any, send_time: float) -> Any:
+        answer = super()._process_sync_group_response(response, send_time)
+        self._meters.syncs.record(time.monotonic() - send_time)
+        return answer
+
+    def _handle_heartbeat_response(self, response: Any, send_time: float) -> None:
+        self._meters.heartbeats.record(time.monotonic() - send_time)
+        super()._handle_heartbeat_response(response, send_time)
 
     async def _send_heartbeat_request(self) -> None:
         asked = boot_time()
@@ -257,7 +272,7 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
         """A join waits for the slowest member, and its connection with it; another one shows that we are alive."""
         generation = self._generation
         while self._joining and self._generation is generation and self.coordinator_id is not None:
-            asked = boot_time()
+            asked, began = boot_time(), time.monotonic()
             beat = HeartbeatRequest(
                 group_id=self.group_id,
                 generation_id=generation.generation_id,
@@ -266,6 +281,7 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
             )
             try:
                 answer = await self._aside._manager.send(beat, node_id=self.coordinator_id)
+                self._meters.heartbeats.record(time.monotonic() - began)
                 if for_code(answer.error_code) in (IllegalGenerationError,):
                     return
                 if not answer.error_code or for_code(answer.error_code) is RebalanceInProgressError:

@@ -10,6 +10,7 @@ from threading import Lock
 
 from penstock.spark.splits import Receipt
 
+from .metrics_group import GroupMeters
 from .requests import State, TaskId
 from .task_parts import TaskParts
 from .windows import Window
@@ -258,6 +259,7 @@ class GroupView:
     epoch: int
     protocol: str
     rebalances: Rebalances
+    meters: GroupMeters
     connectors: int
     tasks: int
 

@@ -45,6 +45,11 @@ class OtherWorkers:
         told = [line for answer in answers if answer for line in msgspec.convert(answer["lines"], list[LogLine])]
         return sorted([*known, *told], key=lambda line: line.time)[-lines:]
 
+    async def versions(self, workers: Sequence[str]) -> dict[str, str]:
+        """The version of each of these workers that answers."""
+        answers = await asyncio.gather(*(self._ask(worker, "/") for worker in workers))
+        return {worker: str(told["version"]) for worker, told in zip(workers, answers, strict=True) if told}
+
     async def _healths(self, worker: str, known: Mapping[str, ConnectorHealth]) -> Healths:
         if len(known) == 1:
             (name,) = known

@@ -136,6 +136,21 @@ class CleanupInfo:
 
 
 @dataclass(frozen=True)
+class WorkerInfo:
+    """One element of ``GET /workers``: how many connectors and tasks it has to run.
+
+    ``version`` is ``None`` for a worker that did not answer in time.
+    """
+
+    worker_id: str
+    url: str
+    leader: bool
+    connectors: int
+    tasks: int
+    version: str | None = None
+
+
+@dataclass(frozen=True)
 class Health:
     """``GET /health``: ``status`` is ``healthy``, ``starting`` or ``unhealthy``."""
 

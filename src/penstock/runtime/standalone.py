@@ -7,7 +7,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 
+import penstock
+
+from .cluster_ownership import configured_units
 from .dead_letters import ReplayOutcome, ReplayRequest
+from .group_members import worker_info
 from .logging import Loggers
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Plan
@@ -21,6 +25,7 @@ from .requests import (
     State,
     TargetState,
     TaskId,
+    WorkerInfo,
 )
 from .restart import RestartPlan
 from .services import Services
@@ -65,6 +70,9 @@ class StandaloneHerder(SharedHerder):
 
     def reset_offsets(self, name: str) -> Future[str]:
         return self.submit(lambda: self.changes.reset_offsets(name))
+
+    def workers(self) -> Future[Sequence[WorkerInfo]]:
+        return self.submit(self._workers)
 
     def give_up_cleanup(self, cleanup: str) -> Future[None]:
         return self.submit(lambda: self.changes.give_up_cleanup(cleanup))
@@ -117,6 +125,10 @@ class StandaloneHerder(SharedHerder):
             self.changes.require_task(name, task)
             restarted = self.worker.restart(name, False, (task,))
         await restarted
+
+    async def _workers(self) -> Sequence[WorkerInfo]:
+        units = configured_units(self.services.configs.snapshot())
+        return [worker_info(self.services.config.url, True, units, penstock.__version__)]
 
     async def _health(self) -> Health:
         return healthy(self.services) if self.ready else Health("starting", STARTING, 503)

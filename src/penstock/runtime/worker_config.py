@@ -140,6 +140,11 @@ class WorkerConfig:
         return f"{self.advertised.host}:{self.advertised.port}"
 
     @property
+    def url(self) -> str:
+        """Where other workers find this one."""
+        return f"{self.advertised.protocol}://{self.worker_id}/"
+
+    @property
     def task_shutdown_graceful_timeout_ms(self) -> int:
         return int(self.values["task.shutdown.graceful.timeout.ms"])
 
