@@ -8,7 +8,17 @@ import time
 import pytest
 
 from penstock.runtime.requests import BadRequest, Forbidden
-from penstock.runtime.session_keys import NoSessionKey, SigningSettings, is_due, new_key, sign, verify
+from penstock.runtime.session_keys import (
+    FRESH_MS,
+    NoSessionKey,
+    SigningSettings,
+    is_due,
+    new_key,
+    sign,
+    sign_question,
+    verify,
+    verify_question,
+)
 
 SETTINGS = SigningSettings()
 BODY = b'[{"task.class":"x"}]'
@@ -35,6 +45,30 @@ def test_another_body_or_another_key_is_refused() -> None:
         verify(BODY + b" ", headers, key, SETTINGS)  # type: ignore[arg-type]
     with pytest.raises(Forbidden):
         verify(BODY, headers, new_key(SETTINGS), SETTINGS)
+
+
+def test_a_signed_question_is_good_for_one_path_and_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = new_key(SETTINGS)
+    asked = b"/connectors/orders/health?forward=false"
+    headers = {name.lower(): value for name, value in sign_question(asked, key, SETTINGS).items()}
+    verify_question(asked, headers, key, SETTINGS)
+    for other in (b"/connectors/orders/config?forward=false", b"/connectors/orders/health", b""):
+        with pytest.raises(Forbidden, match="invalid signature"):
+            verify_question(other, headers, key, SETTINGS)
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now + (FRESH_MS + 1_000) * 1_000_000)
+    with pytest.raises(Forbidden, match="300 seconds ago"):
+        verify_question(asked, headers, key, SETTINGS)
+    later = {**headers, "x-penstock-signed-at": str(time.time_ns() // 1_000_000)}
+    with pytest.raises(Forbidden, match="invalid signature"):
+        verify_question(asked, later, key, SETTINGS)
+
+
+def test_the_signature_of_a_body_is_none_of_a_question() -> None:
+    key = new_key(SETTINGS)
+    headers = {name.lower(): value for name, value in sign(b"", key, SETTINGS).items()}
+    with pytest.raises(Forbidden):
+        verify_question(b"/connectors", headers, key, SETTINGS)
 
 
 @pytest.mark.parametrize("missing", ["x-connect-authorization", "x-connect-request-signature-algorithm"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.api.errors import ConfigError
 from penstock.runtime.herder import Herder
-from penstock.runtime.session_keys import ALGORITHM, SIGNATURE
+from penstock.runtime.session_keys import ALGORITHM, SIGNATURE, SIGNED_AT
 
 from .authentication import Authenticator, UsersFile
 from .origins import READS
@@ -75,9 +75,10 @@ class Access:
             return
         given = request.header(b"authorization")
         if given is None:
-            request.user = self._another_worker(scope["method"], request)
+            request.user = self._another_worker(scope, request)
             return
-        user = await self._authenticator.user(given)
+        client = scope.get("client")
+        user = await self._authenticator.user(given, client[0] if client else "-")
         if user is None:
             raise HttpProblem(401, _WRONG, _CHALLENGES)
         request.user = user.name
@@ -92,11 +93,13 @@ class Access:
             return bool(self._cors.origins) and request.header(b"access-control-request-method") is not None
         return method in READS and (scope["raw_path"].rstrip(b"/") or b"/") in self._open
 
-    def _another_worker(self, method: str, request: Request) -> str:
+    def _another_worker(self, scope: Mapping[str, Any], request: Request) -> str:
         """Workers sign what they ask each other instead of having users."""
-        signature = {name: request.header(name.encode()) for name in (SIGNATURE, ALGORITHM)}
-        headers = {name: value.decode("latin-1") for name, value in signature.items() if value is not None}
-        if len(headers) < len(signature) or method not in READS or not self._herder.is_signed(b"", headers):
+        found = {name: request.header(name.encode()) for name in (SIGNATURE, ALGORITHM, SIGNED_AT)}
+        headers = {name: value.decode("latin-1") for name, value in found.items() if value is not None}
+        target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
+        complete = scope["method"] == "GET" and len(headers) == len(found)
+        if not complete or not self._herder.is_signed_question(target, headers):
             raise HttpProblem(401, _MISSING, _CHALLENGES)
         return ANOTHER_WORKER
 

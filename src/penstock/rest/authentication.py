@@ -15,6 +15,7 @@ from pathlib import Path
 
 from penstock.api.errors import ConfigError
 
+from .failed_logins import FailedLogins
 from .users import PasswordHash, TokenHash, User, parse_users
 
 LOOK_SECONDS = 1.0
@@ -62,7 +63,8 @@ class Authenticator:
     """Finds the user of an ``Authorization`` header. Lives on the REST server's loop.
 
     A password that was right once is remembered, as a keyed hash that is worth nothing outside of this process: the
-    slow check runs once for each user and password, and only so many run at the same time.
+    slow check runs once for each user and password, and only so many run at the same time. Addresses that give wrong
+    ones wait for theirs; whoever is remembered, or has a token, does not.
     """
 
     def __init__(self, file: UsersFile) -> None:
@@ -71,13 +73,23 @@ class Authenticator:
         self._right: dict[str, tuple[PasswordHash, bytes]] = {}
         self._nobody = PasswordHash.of(secrets.token_hex())
         self._turn = asyncio.Semaphore(_AT_ONCE)
+        self._failed = FailedLogins()
 
-    async def user(self, authorization: bytes) -> User | None:
-        """The user, or ``None`` when name, password or token is wrong, or the header cannot be read."""
+    async def user(self, authorization: bytes, address: str = "-") -> User | None:
+        """The user, or ``None`` when name, password or token is wrong, or the header cannot be read.
+
+        ``address``: who asks. Raises an ``HttpProblem`` (429) for one that has been wrong too often.
+        """
         scheme, _, given = authorization.decode("latin-1").strip().partition(" ")
-        if scheme.lower() == "bearer":
-            return self._with_token(given.strip())
-        return await self._with_password(given.strip()) if scheme.lower() == "basic" else None
+        name = None
+        if scheme.lower() == "basic":
+            name, password = _name_and_password(given.strip())
+            user = None if name is None else await self._with_password(name, password, address)
+        else:
+            user = self._with_token(given.strip()) if scheme.lower() == "bearer" else None
+        if user is None:
+            self._failed.note(address, name if name in self._file.users else None)
+        return user
 
     def _with_token(self, token: str) -> User | None:
         given = TokenHash.of(token).hash
@@ -88,11 +100,7 @@ class Authenticator:
         ]
         return fitting[0] if fitting else None
 
-    async def _with_password(self, encoded: str) -> User | None:
-        try:
-            name, _, password = base64.b64decode(encoded, validate=True).decode().partition(":")
-        except (binascii.Error, ValueError):
-            return None
+    async def _with_password(self, name: str, password: str, address: str) -> User | None:
         users = self._file.users
         user = users.get(name)
         secret = user.secret if user is not None and isinstance(user.secret, PasswordHash) else self._nobody
@@ -100,13 +108,22 @@ class Authenticator:
         known = self._right.get(name)
         if known is not None and known[0] == secret and hmac.compare_digest(known[1], digest):
             return user
-        async with self._turn:
+        async with self._failed.turn(address), self._turn:
             fits = await asyncio.to_thread(secret.fits, password)
         if not fits or secret is self._nobody:
             return None
         self._right = {old: entry for old, entry in self._right.items() if old in users}
         self._right[name] = (secret, digest)
         return user
+
+
+def _name_and_password(encoded: str) -> tuple[str | None, str]:
+    """No name when it cannot be read."""
+    try:
+        name, _, password = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        return None, ""
+    return name, password
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:

@@ -11,18 +11,22 @@ from .problems import ErrorMessage
 from .routing import Parameter, Reply, Route
 
 _REF = "#/components/schemas/{name}"
-_ALWAYS = {
+ALWAYS = {
     400: "The request cannot be understood",
     406: "The client does not take JSON",
     414: "The path or query is too long",
     500: "The worker could not do it",
 }
-_WITH_BODY = {
+WITH_BODY = {
     408: "The body did not arrive in time",
     413: "The body is too large",
 }
 _SCHEMES = {"password": {"type": "http", "scheme": "basic"}, "token": {"type": "http", "scheme": "bearer"}}
-_REFUSALS = {"401": "Credentials are missing or wrong", "403": "The user may only read"}
+REFUSALS = {
+    "401": "Credentials are missing or wrong",
+    "403": "The user may only read",
+    "429": "Too many wrong passwords came from this address",
+}
 _PATH_PARAMETERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "connector": ("Name of a connector, percent-encoded", {"type": "string", "minLength": 1}),
     "cleanup": ("Id of a clean-up", {"type": "string", "minLength": 1}),
@@ -47,7 +51,7 @@ def openapi_document(routes: Iterable[Route], version: str, with_users: bool = F
     for route in table:
         operation = paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of, links)
         if with_users:
-            refusals = {code: _content(text, schema_of[repr(ErrorMessage)]) for code, text in _REFUSALS.items()}
+            refusals = {code: _content(text, schema_of[repr(ErrorMessage)]) for code, text in REFUSALS.items()}
             operation["responses"] = {**refusals, **operation["responses"]}
     return {
         "openapi": "3.1.0",
@@ -79,7 +83,7 @@ def _shapes(routes: Iterable[Route]) -> Iterator[Any]:
 
 def _operation(route: Route, schema_of: Mapping[str, Any], links: Mapping[str, Any]) -> dict[str, Any]:
     error = schema_of[repr(ErrorMessage)]
-    errors = {**_ALWAYS, **(_WITH_BODY if route.body else {}), **route.errors}
+    errors = {**ALWAYS, **(WITH_BODY if route.body else {}), **route.errors}
     if route.json_only:
         errors[415] = "The request is not JSON"
     if "{task}" in route.path:

@@ -45,6 +45,11 @@ def unsupported_media_type() -> HttpProblem:
     return HttpProblem(415, "HTTP 415 Unsupported Media Type")
 
 
+def too_many_tries(seconds: int) -> HttpProblem:
+    text = f"Too many wrong passwords came from this address. Wait {seconds} seconds, then try the right one."
+    return HttpProblem(429, text, [(b"retry-after", b"%d" % seconds)])
+
+
 def too_large(limit: int) -> HttpProblem:
     text = (
         f"The request body is larger than {limit} bytes. Send less, "

@@ -28,7 +28,8 @@ async def health(herder: Herder, request: Request) -> Answer:
 
 
 async def list_workers(herder: Herder, request: Request) -> Answer:
-    return ok(list(await answer_of(herder.workers())))
+    workers = await answer_of(herder.workers())
+    return ok(list(workers))
 
 
 def raw_body(body: bytes) -> bytes:

@@ -41,7 +41,7 @@ from .requests import (
 )
 from .restart import RestartPlan
 from .services import Services
-from .session_keys import SigningSettings, verify
+from .session_keys import SigningSettings, verify, verify_question
 from .shared_herder import SharedHerder
 from .standalone import STARTING, healthy
 from .worker import Worker
@@ -141,9 +141,9 @@ class DistributedHerder(SharedHerder):
     def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
         return self.submit(lambda: self._replay(name, request))
 
-    def is_signed(self, body: bytes, headers: Mapping[str, str]) -> bool:
+    def is_signed_question(self, target: bytes, headers: Mapping[str, str]) -> bool:
         try:
-            verify(body, headers, self.services.configs.snapshot().session_key, self._signing)
+            verify_question(target, headers, self.services.configs.snapshot().session_key, self._signing)
         except RequestError:
             return False
         return True

@@ -12,7 +12,7 @@ import httpx
 from penstock.storage.config_records import SessionKey
 
 from .requests import Conflict, RequestError
-from .session_keys import NoSessionKey, SigningSettings, sign
+from .session_keys import NoSessionKey, SigningSettings, sign, sign_question
 
 SECONDS = 30.0
 
@@ -60,8 +60,12 @@ class InternalClient:
     async def ask(self, url: str, path: str, **query: str) -> Any:
         """What another worker knows by itself, as JSON."""
         key = self._key()
-        headers = {"Accept": "application/json", **(sign(b"", key, self._settings) if key is not None else {})}
-        answer = await self._http.get(url.rstrip("/") + path, params={**query, "forward": "false"}, headers=headers)
+        asked = self._http.build_request(
+            "GET", url.rstrip("/") + path, params={**query, "forward": "false"}, headers={"Accept": "application/json"}
+        )
+        if key is not None:
+            asked.headers.update(sign_question(asked.url.raw_path, key, self._settings))
+        answer = await self._http.send(asked)
         answer.raise_for_status()
         return answer.json()
 

@@ -215,8 +215,8 @@ class Herder(ABC):
     def holds_secrets(self, topic: str) -> bool:
         """Whether the records of a topic are configurations with their secrets, not what connectors move."""
 
-    def is_signed(self, body: bytes, headers: Mapping[str, str]) -> bool:
-        """Whether the signing headers of a request show that another worker of this cluster has sent it."""
+    def is_signed_question(self, target: bytes, headers: Mapping[str, str]) -> bool:
+        """Whether the signing headers of a GET show that another worker of this cluster has asked for ``target``."""
         return False
 
     def take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:

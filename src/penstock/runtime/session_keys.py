@@ -18,6 +18,10 @@ from .requests import BadRequest, Forbidden, RequestError
 SIGNATURE = "x-connect-authorization"
 ALGORITHM = "x-connect-request-signature-algorithm"
 
+SIGNED_AT = "x-penstock-signed-at"
+FRESH_MS = 300_000
+"""How old a signed question may be; clocks of workers may differ by as much."""
+
 _HASHES = {"HmacSHA1": "sha1", "HmacSHA256": "sha256", "HmacSHA384": "sha384", "HmacSHA512": "sha512"}
 
 
@@ -65,6 +69,31 @@ def sign(body: bytes, key: SessionKey, settings: SigningSettings) -> dict[str, s
         "X-Connect-Authorization": base64.b64encode(mac).decode(),
         "X-Connect-Request-Signature-Algorithm": settings.signature_algorithm,
     }
+
+
+def sign_question(target: bytes, key: SessionKey, settings: SigningSettings) -> dict[str, str]:
+    """The headers of a signed GET, which are good for this path and query alone, and not for long.
+
+    Kafka Connect's workers ask each other nothing by GET: this is between Penstock's.
+    """
+    now = str(time.time_ns() // 1_000_000)
+    return {**sign(_question(target, now), key, settings), SIGNED_AT: now}
+
+
+def verify_question(
+    target: bytes, headers: Mapping[str, str], key: SessionKey | None, settings: SigningSettings
+) -> None:
+    """Raises what a GET with a missing, strange, wrong or old signature is answered with."""
+    signed_at = headers.get(SIGNED_AT, "")
+    verify(_question(target, signed_at), headers, key, settings)
+    if abs(time.time_ns() // 1_000_000 - int(signed_at)) > FRESH_MS:
+        raise Forbidden(
+            f"Internal request was signed more than {FRESH_MS // 1000} seconds ago, or the clocks of workers differ."
+        )
+
+
+def _question(target: bytes, signed_at: str) -> bytes:
+    return b"GET " + target + b"\n" + signed_at.encode("latin-1")
 
 
 def verify(body: bytes, headers: Mapping[str, str], key: SessionKey | None, settings: SigningSettings) -> None:
