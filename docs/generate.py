@@ -6,12 +6,14 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from penstock.api.config import ConfigDef, ConfigKey
 from penstock.cli.main import app
 from penstock.rest.metrics_catalog import SECTIONS
+from penstock.rest.openapi import ALWAYS, REFUSALS, WITH_BODY, openapi_document
 from penstock.rest.table import ROUTES
 from penstock.runtime.distributed_keys import DISTRIBUTED_KEYS
 from penstock.runtime.other_worker_keys import NOT_USED
@@ -155,19 +157,103 @@ def _parameters(function: typing.Callable[..., object]) -> str:
 
 
 def rest_page() -> str:
+    document = openapi_document(ROUTES, "")
+    del document["paths"]["/openapi.json"]
+    parts = [
+        NOTE,
+        "# REST API\n",
+        "Kafka Connect's API and what Penstock adds to it. `GET /openapi.json` serves the same as an OpenAPI document."
+        ' Every error is `{"error_code": …, "message": …}`.\n',
+        "| Method | Path | What it does |\n|---|---|---|\n"
+        + "".join(f"| `{route.method}` | `{route.path}` | {route.summary} |\n" for route in ROUTES),
+        "Any request may be answered with one of these; with a body also those of the second row. They are not repeated"
+        " below.\n",
+        "| | |\n|---|---|\n" + "".join(f"| {title} | {_codes(codes)} |\n" for title, codes in _COMMON),
+    ]
+    tag = None
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if operation["tags"][0] != tag:
+                tag = operation["tags"][0]
+                parts.append(f"## {tag.capitalize()}\n")
+            parts += _endpoint(method, path, operation)
+    parts.append("## Shapes of bodies and answers\n")
+    for name, shape in document["components"]["schemas"].items():
+        parts += _shape(name, shape)
+    return "\n".join(parts)
+
+
+_COMMON = (
+    ("always", ALWAYS),
+    ("with a body", {**WITH_BODY, 415: "The request is not JSON"}),
+    ("from a browser", {403: "A page of another origin, or a name that is not the worker's"}),
+    ("where there are users", REFUSALS),
+)
+
+
+def _codes(codes: Mapping[Any, str]) -> str:
+    return "; ".join(f"{code}: {meaning}" for code, meaning in codes.items())
+
+
+def _endpoint(method: str, path: str, operation: Mapping[str, Any]) -> list[str]:
+    parts = [f"### `{method.upper()} {path}`\n", f"{operation['summary']}.\n"]
+    if operation["parameters"]:
+        rows = "".join(_parameter_row(parameter) for parameter in operation["parameters"])
+        parts.append("| Parameter | In | Type | Default | Meaning |\n|---|---|---|---|---|\n" + rows)
+    body = operation.get("requestBody")
+    if body is not None:
+        content = body["content"]["application/json"]
+        example = json.dumps(content["example"], indent=2, ensure_ascii=False)
+        parts += [f"Body: {_type(content['schema'])}, for example\n", f"```json\n{example}\n```\n"]
+    common = {str(code) for code in (*ALWAYS, *WITH_BODY, 415)}
+    own = {code: one for code, one in operation["responses"].items() if code not in common or _is_success(one)}
+    rows = "".join(f"| {code} | {one['description']} | {_answer(one)} |\n" for code, one in own.items())
+    return [*parts, "| Status | Meaning | Body |\n|---|---|---|\n" + rows]
+
+
+def _is_success(response: Mapping[str, Any]) -> bool:
+    """Whether a response has a shape of its own."""
+    return _answer(response) != _type({"$ref": "#/components/schemas/ErrorMessage"})
+
+
+def _answer(response: Mapping[str, Any]) -> str:
+    content = response.get("content", {}).get("application/json")
+    return "-" if content is None else _type(content["schema"])
+
+
+def _parameter_row(parameter: Mapping[str, Any]) -> str:
+    schema = parameter["schema"]
+    default = f"`{json.dumps(schema['default'])}`" if "default" in schema else "-"
+    bounds = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    shown = " ".join([_type(schema), *bounds])
+    return f"| `{parameter['name']}` | {parameter['in']} | {shown} | {default} | {parameter['description']} |\n"
+
+
+def _shape(name: str, shape: Mapping[str, Any]) -> list[str]:
+    text = re.sub(r"`+", "`", " ".join(shape.get("description", "").split()))
+    needed = shape.get("required", ())
     rows = "".join(
-        f"| `{route.method}` | `{route.path}` | {route.summary} | {', '.join(map(str, route.replies))} |\n"
-        for route in ROUTES
+        f"| `{field}` | {_type(schema)} | {'yes' if field in needed else 'no'} |\n"
+        for field, schema in shape.get("properties", {}).items()
     )
-    return "\n".join(
-        [
-            NOTE,
-            "# REST API\n",
-            "Kafka Connect's API. `GET /openapi.json` serves it as an OpenAPI document, with bodies and errors. Every"
-            ' error is `{"error_code": …, "message": …}`.\n',
-            "| Method | Path | What it does | Success |\n|---|---|---|---|\n" + rows,
-        ]
-    )
+    table = ["| Field | Type | Required |\n|---|---|---|\n" + rows] if rows else []
+    return [f"### {name}\n", *([f"{text}\n"] if text else []), *table]
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """A JSON Schema in words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_type(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(f"`{one}`" for one in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema['items'])}" if "items" in schema else "list"
+    if isinstance(schema.get("additionalProperties"), Mapping) and schema["additionalProperties"]:
+        return f"object of {_type(schema['additionalProperties'])}"
+    return str(schema.get("type", "any"))
 
 
 def metrics_page() -> str:

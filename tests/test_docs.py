@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from penstock.rest.table import ROUTES
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -25,6 +27,18 @@ def _generator() -> ModuleType:
 def test_the_reference_is_what_the_code_says() -> None:
     written = {path.name: path.read_text() for path in (ROOT / "docs" / "reference").iterdir()}
     assert written == _generator().pages(), "docs/reference is out of date: run make docs"
+
+
+def test_the_rest_reference_shows_parameters_body_and_status_of_each_endpoint() -> None:
+    sections = (ROOT / "docs" / "reference" / "rest.md").read_text().split("\n### ")
+    for route in ROUTES:
+        (section,) = [text for text in sections if text.startswith(f"`{route.method} {route.path}`\n")]
+        for parameter in route.parameters:
+            assert f"| `{parameter.name}` | {parameter.place} |" in section
+            assert parameter.description in section
+        for code, meaning in [*((code, reply.meaning) for code, reply in route.replies.items()), *route.errors.items()]:
+            assert f"| {code} | {meaning} |" in section
+        assert ("\nBody: " in section) == (route.body is not None)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
