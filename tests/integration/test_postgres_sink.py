@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from penstock.api import Batch, ConfigDef, DataError, PluginError, Record, Schema, SchemaType, SinkContext
+from penstock.api import (
+    Batch,
+    ConfigDef,
+    DataError,
+    PluginError,
+    Record,
+    RetriableError,
+    Schema,
+    SchemaType,
+    SinkContext,
+)
 from penstock.api.logical import decimal_schema
 from penstock.api.record import INT32, OPTIONAL_STRING, array_schema, struct_schema
 from penstock.connectors.postgres import PostgresSink
@@ -46,10 +56,12 @@ class Sink:
         self.state: Mapping[str, Any] | None = None
         self.reported: list[tuple[int | None, str]] = []
 
-    def put(self, items: Iterable[Record | Batch], commit: bool = True, report: Report | None = None) -> None:
+    def put(
+        self, items: Iterable[Record | Batch], commit: bool = True, report: Report | None = None, number: int = 0
+    ) -> None:
         task = PostgresSinkTask()
         task.configure(self.config)
-        task.context = SinkContext("sink", 0, self.state, report or self._report)
+        task.context = SinkContext("sink", number, self.state, report or self._report)
         state = task.put_mixed(items)
         if commit:
             self.state = state
@@ -83,6 +95,59 @@ def test_a_batch_repeated_after_a_crash_is_written_once(server: PostgresServer) 
     sink.put([record(1, 2, {"v": "b"}), record(2, 3, {"v": "c"})])
     assert rows(server, "v") == [("a",), ("b",), ("c",)]
     assert server.run("SELECT connector, topic, part, next FROM penstock_offsets") == [("sink", "t", 0, 3)]
+
+
+LIVES: Mapping[str, Mapping[str, str]] = {
+    "another worker": {},
+    "deleted after keeping none": {"delivery.guarantee": "at_least_once"},
+}
+
+
+@pytest.mark.parametrize("change", list(LIVES))
+def test_a_sink_that_begins_anew_writes_its_first_records(server: PostgresServer, change: str) -> None:
+    mode = {"insert.mode": "insert", "primary.key.mode": "none"}
+    before = Sink(server, **mode)
+    before.put([record(n, n, {"v": "before"}) for n in range(5)])
+    if LIVES[change]:
+        PostgresSink().on_updated(before.config, before.config | LIVES[change])
+        PostgresSink().on_deleted(before.config | LIVES[change])
+        assert server.run("SELECT * FROM penstock_offsets") == []
+    after = Sink(server, **mode)
+    PostgresSink().on_created(after.config)
+    PostgresSink().on_created(after.config)
+    after.put([])
+    after.put([record(n, n, {"v": "after"}) for n in range(3)])
+    assert rows(server, "v") == [("after",)] * 3 + [("before",)] * 5
+
+
+def test_offsets_from_before_nobody_kept_them_are_forgotten(server: PostgresServer) -> None:
+    sink = Sink(server)
+    sink.put([record(n, n, {"v": "a"}) for n in range(5)])
+    loose = {**sink.config, "delivery.guarantee": "at_least_once"}
+    PostgresSink().on_updated(sink.config, loose)
+    assert len(server.run("SELECT * FROM penstock_offsets")) == 1
+    PostgresSink().on_updated(loose, sink.config)
+    assert server.run("SELECT * FROM penstock_offsets") == []
+
+
+def test_two_tasks_with_the_same_records_write_them_once(server: PostgresServer) -> None:
+    """A worker that was cut off may still put as another task number than its successor."""
+    server.run("CREATE TABLE t (id int, v text)")
+    sink = Sink(server, **{"insert.mode": "insert", "primary.key.mode": "none"})
+    sink.put([])
+    batch = [record(n, n, {"v": "once"}) for n in range(3)]
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'penstock'"
+    with server.connect(autocommit=False) as holding, ThreadPoolExecutor(2) as threads:
+        holding.execute("LOCK TABLE t IN SHARE MODE")
+        putting = [threads.submit(sink.put, batch, commit=False, number=number) for number in (0, 1)]
+        wait_until(lambda: len(server.run(waiting)) == 2, "both tasks write")
+        holding.commit()
+        failures = [failure for put in putting if (failure := put.exception()) is not None]
+    assert [type(failure) for failure in failures] == [RetriableError]
+    assert "Somebody else writes the same records" in str(failures[0])
+    assert rows(server, "v") == [("once",)] * 3
+    sink.put(batch, number=1)
+    assert rows(server, "v") == [("once",)] * 3
 
 
 def test_records_come_again_after_offsets_were_moved_back(server: PostgresServer) -> None:

@@ -124,6 +124,15 @@ class Database:
         return f"PostgreSQL database {self.name} at {self.host}:{self.port}"
 
 
+def identity_of(connection: Connection[Any]) -> str:
+    """Which database a connection leads to: the same for all addresses of a server, and for its standbys."""
+    row = connection.execute(
+        "SELECT system_identifier || '/' || current_database() FROM pg_control_system()"
+    ).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
 @contextmanager
 def failures_retried(what: str) -> Iterator[None]:
     """Turn lost connections, restarts and conflicts with others into ``RetriableError``."""

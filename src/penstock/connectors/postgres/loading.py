@@ -29,11 +29,12 @@ _WRITE = csv.WriteOptions(include_header=False, batch_size=16_384, quoting_style
 
 @dataclass
 class Session:
-    """A connection of this process and what it has prepared."""
+    """A connection of this process and what it has prepared; ``place`` is where it keeps offsets."""
 
     connection: Connection[Any]
     tables: Tables
     staging: dict[tuple[str, tuple[tuple[str, str], ...]], str]
+    place: str = ""
 
 
 class Loader:

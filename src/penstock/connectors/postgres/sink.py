@@ -152,7 +152,7 @@ class PostgresSinkTask(SinkTask):
     def _put(self, session: Session, items: Iterable[Record | Batch]) -> Mapping[str, Any] | None:
         connector = self.context.connector
         stored = self._offsets.read(session.connection, connector, self.context.task) if self._once else {}
-        written = Written(stored, self.context.state)
+        written = Written(stored, self.context.state, session.place)
         loader = Loader(session, self._upserts, self._placeholder)
         with Background() as background:
             last = self._write_all_but_the_last(background, loader, items, written)
@@ -162,9 +162,7 @@ class PostgresSinkTask(SinkTask):
             self._report(loader)
         if not self._once:
             return None
-        changed = {at: offset for at, offset in written.next.items() if stored.get(at) != offset}
-        if changed:
-            self._offsets.write(session.connection, connector, changed)
+        self._offsets.write(session.connection, connector, stored, written.next)
         return written.state()
 
     def _write_all_but_the_last(
@@ -220,6 +218,7 @@ class PostgresSinkTask(SinkTask):
         try:
             if self._once:
                 self._offsets.make(session.connection)
+                session.place = self._offsets.place(session.connection)
         except BaseException:
             session.connection.close()
             raise
@@ -259,12 +258,20 @@ class PostgresSink(SinkConnector):
     def task_configs(self, max_tasks: int) -> Sequence[Config]:
         return [dict(self.settings) for _ in range(max_tasks)]
 
+    def on_created(self, config: Config) -> None:
+        """Forget the offsets that an earlier sink of this name left: they are of topics that may have begun anew."""
+        if CONFIG.parse(config)["delivery.guarantee"] == EXACTLY_ONCE:
+            _forget(config)
+
+    def on_updated(self, old: Config, new: Config) -> None:
+        """Forget offsets from before a time in which nobody kept them."""
+        before, now = (CONFIG.parse(config)["delivery.guarantee"] for config in (old, new))
+        if before != EXACTLY_ONCE and now == EXACTLY_ONCE:
+            _forget(new)
+
     def on_deleted(self, old: Config) -> None:
-        """Remove the offsets kept beside the rows; the tables stay."""
-        own = CONFIG.parse(old)
-        if own["delivery.guarantee"] == EXACTLY_ONCE:
-            with Database.of(old).connect() as opened:
-                OffsetTable(own["offsets.table"]).forget(opened, old.get("name", ""))
+        """Remove the offsets kept beside the rows, also those from before ``at_least_once``; the tables stay."""
+        _forget(old)
 
     def alter_offsets(self, config: Config, offsets: Mapping[tuple[str, int], int | None]) -> bool:
         """Forget what was written of the altered partitions: what comes again is then no repetition."""
@@ -275,3 +282,9 @@ class PostgresSink(SinkConnector):
                 for topic, partition in offsets:
                     table.forget(opened, config.get("name", ""), topic, partition)
         return True
+
+
+def _forget(config: Config) -> None:
+    """Remove the offsets of a connector from the database that its configuration leads to."""
+    with Database.of(config).connect() as opened:
+        OffsetTable(CONFIG.parse(config)["offsets.table"]).forget(opened, config.get("name", ""))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.api import PluginError
+from penstock.api import PluginError, RetriableError
 
 from .blocks import Block
 from .catalog import quoted
-from .connection import driver
+from .connection import driver, identity_of
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -26,12 +26,13 @@ class Written:
 
     They differ after a crash between the two commits. Records from the committed offset up to the stored one are there
     already. A record before the committed offset is no repetition: somebody moved the offsets back, or made the topic
-    anew.
+    anew. ``place`` is where ``stored`` comes from; if the last commit was about another place, it says nothing.
     """
 
-    def __init__(self, stored: Offsets, state: Mapping[str, Any] | None) -> None:
+    def __init__(self, stored: Offsets, state: Mapping[str, Any] | None, place: str = "") -> None:
         self.next: Offsets = {}
-        self._stored = stored
+        self._place = place
+        self._stored = stored if (state or {}).get("place", place) == place else {}
         committed = (state or {}).get("next", {})
         self._committed = {
             (topic, int(part)): int(n) for topic, parts in committed.items() for part, n in parts.items()
@@ -58,7 +59,7 @@ class Written:
         found: dict[str, dict[str, int]] = {}
         for (topic, partition), offset in {**self._committed, **self.next}.items():
             found.setdefault(topic, {})[str(partition)] = offset
-        return {"next": found}
+        return {"next": found, "place": self._place}
 
 
 class OffsetTable:
@@ -91,20 +92,35 @@ class OffsetTable:
         row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [self.name]).fetchone()
         return bool(row and row[0])
 
+    def place(self, connection: Connection[Any]) -> str:
+        """Which table of which database this is, under whatever address it was reached."""
+        return f"{identity_of(connection)}/{self.name}"
+
     def read(self, connection: Connection[Any], connector: str, task: int) -> Offsets:
         """What was written for a connector. An earlier attempt of the same task that still writes is waited for."""
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", [f"penstock {connector} {task}"])
         rows = connection.execute(f"SELECT topic, part, next FROM {self.name} WHERE connector = %s", [connector])
         return {(topic, part): offset for topic, part, offset in rows}
 
-    def write(self, connection: Connection[Any], connector: str, offsets: Offsets) -> None:
-        rows = [(connector, topic, part, offset) for (topic, part), offset in offsets.items()]
+    def write(self, connection: Connection[Any], connector: str, stored: Offsets, offsets: Offsets) -> None:
+        """Put offsets in place of the ``stored`` ones; ``RetriableError`` if somebody else did so since they were read.
+
+        That is another task, or an earlier life of the worker, with the same records.
+        """
+        rows = [(connector, *at, offset, stored.get(at, -1)) for at, offset in offsets.items()]
+        if not rows:
+            return
         with connection.cursor() as cursor:
             cursor.executemany(
-                f"INSERT INTO {self.name} VALUES (%s, %s, %s, %s)"
-                f" ON CONFLICT (connector, topic, part) DO UPDATE SET next = EXCLUDED.next",
+                f"INSERT INTO {self.name} AS known VALUES (%s, %s, %s, %s)"
+                f" ON CONFLICT (connector, topic, part) DO UPDATE SET next = EXCLUDED.next WHERE known.next = %s",
                 rows,
             )
+            if cursor.rowcount != len(rows):
+                raise RetriableError(
+                    f"Somebody else writes the same records for connector '{connector}' at the same time, according to "
+                    f"table {self.name}; they are looked at again"
+                )
 
     def forget(self, connection: Connection[Any], connector: str, topic: str = "", part: int = -1) -> None:
         """Remove what is known of a connector, or of one of its topic partitions."""
