@@ -308,6 +308,35 @@ def test_deletes_are_left_out_on_request(server: PostgresServer) -> None:
     assert rows(server) == [(1, "a"), (2, "b")]
 
 
+def test_deletes_are_done_where_each_record_is_a_row(server: PostgresServer) -> None:
+    server.run("CREATE TABLE t (id int, v text)", "INSERT INTO t VALUES (1, 'x'), (1, 'y'), (2, 'x')")
+    sink = Sink(server, **{"insert.mode": "insert"})
+    envelope = {"before": {"id": 4}, "after": None, "op": "d"}
+    sink.put(
+        [
+            record(0, 1, None),
+            record(1, 3, {"v": "a"}),
+            record(2, 3, {"v": "b"}),
+            record(3, 3, None),
+            record(4, 3, {"v": "c"}),
+            record(5, 4, {"v": "a"}),
+            record(6, 4, envelope),
+        ]
+    )
+    assert rows(server) == [(2, "x"), (3, "c")]
+    sink.put([record(7, 3, None), record(8, 2, None)])
+    assert rows(server) == []
+
+
+def test_a_truncate_that_the_topic_tells_of_is_left_out(server: PostgresServer) -> None:
+    sink = Sink(server)
+    sink.put([record(0, 1, {"v": "a"})])
+    truncated = {"before": None, "after": None, "op": "t"}
+    changed = {"before": None, "after": {"v": "b"}, "op": "u"}
+    sink.put([Record(truncated, None, "t", 0, offset=1), record(2, 1, changed)])
+    assert (rows(server), sink.reported) == ([(1, "b")], [])
+
+
 def test_at_least_once_keeps_no_offsets_and_may_write_a_batch_again(server: PostgresServer) -> None:
     sink = Sink(server, **{"delivery.guarantee": "at_least_once", "insert.mode": "insert", "primary.key.mode": "none"})
     for _ in range(2):

@@ -156,7 +156,19 @@ def _flat(value: Any) -> Any:
     return {key: json.dumps(item) if isinstance(item, list | dict) else item for key, item in value.items()}
 
 
-def _blocks(batch: Batch, rule: KeyRule, deletes: bool) -> Iterator[Block]:
+def _without_truncates(batch: Batch) -> Batch:
+    """The records about rows; those that a table was emptied are about none, and have no key."""
+    value = batch.value.array
+    if not _is_envelope(value.type):
+        return batch
+    truncates = _is(value.field(value.type.get_field_index("op")), "t")
+    return batch.take(pa.array(np.flatnonzero(~truncates))) if truncates.any() else batch
+
+
+def _blocks(whole: Batch, rule: KeyRule, deletes: bool) -> Iterator[Block]:
+    batch = _without_truncates(whole)
+    if not len(batch):
+        return
     value, gone = batch.value, np.zeros(len(batch), bool)
     if batch.value.array.null_count:
         gone |= batch.value.array.is_null().to_numpy(zero_copy_only=False)
@@ -165,9 +177,7 @@ def _blocks(batch: Batch, rule: KeyRule, deletes: bool) -> Iterator[Block]:
         ops = value.array.field(value.array.type.get_field_index("op"))
         gone |= _is(ops, "d")
         before, value = _member(value, "before"), _member(value, "after")
-        keep = ~_is(ops, "t")
-    else:
-        keep = np.ones(len(batch), bool)
+    keep = np.ones(len(batch), bool)
     keys = _keys(batch, value, before, gone, rule)
     if gone.any() and not (deletes and keys):
         keep &= ~gone
@@ -176,10 +186,10 @@ def _blocks(batch: Batch, rule: KeyRule, deletes: bool) -> Iterator[Block]:
         columns |= {name: cells for name, cells in _fields(value).items() if name not in keys}
     offsets = batch.offset if batch.offset is not None else pa.nulls(len(batch), pa.int64())
     partition = batch.partition[0].as_py() if batch.partition is not None and len(batch) else 0
-    whole = Block(
+    block = Block(
         batch.topic, tuple(keys), columns, pa.array(gone), partition or 0, offsets, partial(_record_of, batch)
     )
-    yield from _same_partition(whole if keep.all() else whole.take(pa.array(np.flatnonzero(keep))), batch)
+    yield from _same_partition(block if keep.all() else block.take(pa.array(np.flatnonzero(keep))), batch)
 
 
 def _same_partition(block: Block, batch: Batch) -> Iterator[Block]:

@@ -85,9 +85,7 @@ class Loader:
 
     def _write(self, target: Target, block: Block, distinct: bool) -> None:
         if not self._upserts or not block.keys:
-            rows = block if not pc.any(block.gone).as_py() else block.take(_where(pc.invert(block.gone)))
-            if len(rows):
-                self._copy(target.name.sql, rows.columns)
+            self._insert(target, block)
             return
         self._check_unique(target, block.keys)
         if distinct and self._is_new(target, block) and self._inserted(target, block):
@@ -99,6 +97,25 @@ class Loader:
         }
         self._copy(staging, {**block.columns, **extra})
         self._merge(target, staging, block, distinct)
+        self._session.connection.execute(f"TRUNCATE {staging}")
+
+    def _insert(self, target: Target, block: Block) -> None:
+        """Add rows, and delete those of keys that are gone: from the table, and what came before within the block."""
+        if not pc.any(block.gone).as_py():
+            self._copy(target.name.sql, block.columns)
+            return
+        self._delete(target, block.take(_where(block.gone)))
+        left = _after_deletes(block)
+        if len(left):
+            self._copy(target.name.sql, left.columns)
+
+    def _delete(self, target: Target, gone: Block) -> None:
+        staging = self._staging(target, gone.keys)
+        numbers = Cells("bigint", pa.array(np.arange(len(gone))))
+        keys = {key: gone.columns[key] for key in gone.keys}
+        self._copy(staging, {**keys, _NUMBER: numbers, _GONE: Cells("boolean", gone.gone)})
+        same = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in gone.keys)
+        self._session.connection.execute(f"DELETE FROM {target.name.sql} t USING {staging} s WHERE {same}")
         self._session.connection.execute(f"TRUNCATE {staging}")
 
     def _is_new(self, target: Target, block: Block) -> bool:
@@ -245,6 +262,15 @@ def _distinct(block: Block) -> bool:
         return int(pc.count_distinct(block.columns[block.keys[0]].array).as_py()) == len(block)
     table = pa.table({key: block.columns[key].array for key in block.keys})
     return len(table.group_by(list(block.keys)).aggregate([])) == len(block)
+
+
+def _after_deletes(block: Block) -> Block:
+    """The rows that no later row of the block deletes."""
+    keys = list(zip(*(block.columns[key].array.to_pylist() for key in block.keys), strict=True))
+    gone = block.gone.to_pylist()
+    deleted = {key: row for row, key in enumerate(keys) if gone[row]}
+    left = [row for row, key in enumerate(keys) if not gone[row] and row > deleted.get(key, -1)]
+    return block.take(pa.array(left, pa.int64()))
 
 
 def _where(mask: pa.Array) -> pa.Array:

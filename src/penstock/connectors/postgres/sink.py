@@ -85,7 +85,8 @@ CONFIG = connection.KEYS + ConfigDef(
         Type.BOOLEAN,
         True,
         _MEDIUM,
-        "Delete the row when a record has no value or tells of a delete. Otherwise such records are left out.",
+        "Delete the rows of its key when a record has no value or tells of a delete. Otherwise, and without a key, such"
+        " records are left out.",
         None,
         ROWS,
     ),
