@@ -19,6 +19,7 @@ from .pgoutput import Begin, Row
 from .position import Position, server_partition
 from .shape import Shape, Style
 from .stream import Stream, stream_at
+from .waiting import wait_until_seen
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -36,13 +37,16 @@ class Span:
 
     ``seen`` are tables whose reading saw some of these transactions, which are left out: the snapshot, and a position
     after which there are none. ``gaps`` are tables whose reading was interrupted: a row may not have been read before
-    its change, so large values that the change leaves out are asked for, up to a position.
+    its change, so large values that the change leaves out are asked for, up to a position. ``waiting`` are tables whose
+    reading has not begun: it will see what is left out here. Everything before ``durable`` is committed here for good.
     """
 
     start: Position
     target: int
+    durable: int
     seen: Mapping[str, tuple[str, int]]
     gaps: Mapping[str, int] = field(default_factory=dict)
+    waiting: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Capture:
         self._seen = {table: (Visibility.parse(text), until) for table, (text, until) in span.seen.items()}
         self._open: dict[int, tuple[object, Changes | None]] = {}
         self._asking: Connection[Any] | None = None
+        self._left_out: set[int] = set()
 
     def run(self) -> Iterator[Batch | Progress]:
         try:
@@ -77,13 +82,15 @@ class Capture:
 
     def _run(self) -> Iterator[Batch | Progress]:
         source, span = self._source, self._span
-        with stream_at(source.database, source.slot, source.publication, span.start) as stream:
+        with stream_at(source.database, source.slot, source.publication, span.start, span.durable) as stream:
             yield from self._read(stream)
             position = stream.position
         for _, changes in self._open.values():
             if changes is not None:
                 changes.flush()
                 yield from changes.ready
+        if self._left_out:
+            wait_until_seen(self._asked(), self._left_out)
         yield Progress(server_partition(source.style.prefix), position.offset())
 
     def _read(self, stream: Stream) -> Iterator[Batch]:
@@ -101,6 +108,8 @@ class Capture:
                 yield from self._truncate(data, stream, begin)
                 continue
             table = data[1:5]
+            if self._span.waiting and self._is_waiting(pgoutput.oid_of(data), stream, begin):
+                continue
             if table not in targets:
                 targets[table] = self._changes(pgoutput.oid_of(data), stream)
             changes = targets[table]
@@ -115,6 +124,8 @@ class Capture:
 
     def _truncate(self, data: bytes, stream: Stream, begin: Begin) -> Iterator[Batch]:
         for oid in pgoutput.truncated(data):
+            if self._is_waiting(oid, stream, begin):
+                continue
             changes = self._changes(oid, stream)
             if changes is not None and not self._is_seen(changes.shape, begin) and not self._source.style.flat:
                 changes.truncate(begin)
@@ -130,13 +141,24 @@ class Capture:
         found = self._seen.get(shape.table.full_name)
         return found is not None and begin.commit_lsn < found[1] and found[0].sees(begin.xid)
 
+    def _is_waiting(self, oid: int, stream: Stream, begin: Begin) -> bool:
+        """Whether a change is left to the reading of its table, which must see it then."""
+        relation = stream.relations[oid]
+        if f"{relation.schema}.{relation.name}" not in self._span.waiting:
+            return False
+        self._left_out.add(begin.xid)
+        return True
+
     def _is_in_gap(self, shape: Shape, begin: Begin) -> bool:
         return begin.commit_lsn < self._span.gaps.get(shape.table.full_name, 0)
 
     def _fetch(self, table: Table, row: Row) -> Row:
+        return with_large_values(self._asked(), table, row)
+
+    def _asked(self) -> Connection[Any]:
         if self._asking is None:
             self._asking = self._source.database.connect()
-        return with_large_values(self._asking, table, row)
+        return self._asking
 
     def _changes(self, oid: int, stream: Stream) -> Changes | None:
         """Where changes of a table go; ``None`` if it is not captured. A new state of its columns begins anew."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 _TABLES = """
-SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident
+SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, pg_has_role(c.relowner, 'USAGE')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND NOT c.relispartition
   AND n.nspname NOT LIKE 'pg\\_%%' AND n.nspname <> 'information_schema'
@@ -69,7 +69,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table and the columns that its changes carry. ``key``: those of the replica identity or primary key."""
+    """A table and the columns that its changes carry. ``key``: those of the replica identity or primary key.
+
+    ``owned`` tells whether the connector's user may do with it what only owners may.
+    """
 
     oid: int
     schema: str
@@ -78,6 +81,7 @@ class Table:
     key: tuple[str, ...] = ()
     partitioned: bool = False
     identity: str = "d"
+    owned: bool = True
 
     @property
     def full_name(self) -> str:
@@ -141,8 +145,8 @@ def find_tables(connection: Connection[Any], selection: Selection, oid: int | No
     for table, name in connection.execute(_KEYS, [oids]):
         keys.setdefault(table, []).append(name)
     return [
-        Table(at, schema, name, tuple(columns.get(at, ())), tuple(keys.get(at, ())), parts, identity)
-        for at, schema, name, parts, identity in found
+        Table(at, schema, name, tuple(columns.get(at, ())), tuple(keys.get(at, ())), parts, identity, owned)
+        for at, schema, name, parts, identity, owned in found
     ]
 
 
@@ -150,6 +154,17 @@ def files_of(connection: Connection[Any], table: Table) -> list[File]:
     """Where the rows of a table are, in a stable order."""
     rows = connection.execute(_FILES, {"oid": table.oid}).fetchall()
     return [File(schema, name, node, pages) for _, schema, name, node, pages in rows]
+
+
+def have_same_nodes(connection: Connection[Any], files: Sequence[File]) -> bool:
+    """Whether files are still those of their tables: none was rewritten, dropped or renamed."""
+    names = [quoted(file.schema, file.name) for file in files]
+    rows = connection.execute(
+        "SELECT pg_relation_filenode(to_regclass(name))::bigint"
+        " FROM unnest(%s::text[]) WITH ORDINALITY AS t(name, place) ORDER BY place",
+        [names],
+    )
+    return [node for (node,) in rows] == [file.node for file in files]
 
 
 def file_number(files: Sequence[File]) -> int:
@@ -160,3 +175,8 @@ def file_number(files: Sequence[File]) -> int:
 def quoted(*names: str) -> str:
     """A (qualified) name as SQL wants it, whatever is in it."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def literal(text: str) -> str:
+    """A text as SQL wants it."""
+    return "'" + text.replace("'", "''") + "'"

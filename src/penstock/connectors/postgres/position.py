@@ -4,7 +4,8 @@
 transaction is read in pieces, ``tx`` is the position of its commit and ``seq`` counts its changes that are there too.
 ``{"server": prefix, "table": "public.orders"}`` → how far the first reading of that table is: ``page`` of ``pages``,
 begun under the snapshot ``since``; changes that this snapshot saw are not repeated, which can only be in question for
-transactions that end before ``until``.
+transactions that end before ``until``. ``oid`` is the table that was read: another one of its name is read anew, and so
+is one that was left out for a time (``captured``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from penstock.api import ConfigError, PluginError, SourceOffset, SourceOffsets, SourcePartition
 
+from .catalog import Table
 from .lsn import Visibility, lsn_text, parse_lsn
 
 SERVER, TABLE = "server", "table"
@@ -49,6 +51,8 @@ class TableProgress:
     """How far the reading of one table is. ``filenode`` tells whether its pages are still the same.
 
     ``resumed`` is the position of the last snapshot under which reading went on after an interruption; 0 without one.
+    ``oid`` is the table; 0 where that was not kept. ``replayed`` is the snapshot of an earlier reading, if changes that
+    it did not see are told although this reading saw them. Without ``captured`` the table was left out since.
     """
 
     since: str
@@ -57,10 +61,18 @@ class TableProgress:
     pages: int
     filenode: int
     resumed: int = 0
+    oid: int = 0
+    replayed: str = ""
+    captured: bool = True
 
     @property
     def done(self) -> bool:
         return self.page >= self.pages
+
+    @property
+    def told_since(self) -> str:
+        """The snapshot whose changes are left out because rows that were read have them."""
+        return self.replayed or self.since
 
     def at(self, page: int) -> TableProgress:
         return replace(self, page=page)
@@ -73,18 +85,29 @@ class TableProgress:
             "pages": self.pages,
             "filenode": self.filenode,
         }
-        return {**found, "resumed": lsn_text(self.resumed)} if self.resumed else found
+        if self.oid:
+            found["oid"] = self.oid
+        if self.resumed:
+            found["resumed"] = lsn_text(self.resumed)
+        if self.replayed:
+            found["replayed"] = self.replayed
+        if not self.captured:
+            found["captured"] = False
+        return found
 
     @classmethod
     def of(cls, offset: SourceOffset) -> TableProgress:
         """``ValueError`` for what is not an offset of ours."""
-        numbers = [offset.get(name) for name in ("page", "pages", "filenode")]
+        names = ("page", "pages", "filenode", "oid")
+        page, pages, filenode, oid = numbers = [offset.get(name, 0 if name == "oid" else None) for name in names]
         if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in numbers):
-            raise ValueError("'page', 'pages' and 'filenode' must be whole numbers, 0 or more")
-        since = str(offset.get("since"))
+            raise ValueError("'page', 'pages', 'filenode' and 'oid' must be whole numbers, 0 or more")
+        since, replayed = str(offset.get("since")), str(offset.get("replayed", ""))
         Visibility.parse(since)
-        page, pages, filenode = (int(n) for n in numbers if n is not None)
-        return cls(since, parse_lsn(offset.get("until")), page, pages, filenode, parse_lsn(offset.get("resumed", 0)))
+        if replayed:
+            Visibility.parse(replayed)
+        until, resumed = parse_lsn(offset.get("until")), parse_lsn(offset.get("resumed", 0))
+        return cls(since, until, page, pages, filenode, resumed, oid, replayed, offset.get("captured") is not False)
 
 
 @dataclass(frozen=True)
@@ -110,6 +133,11 @@ class State:
                     f"The committed offset of {dict(partition)} is {dict(offset)}: {error}. {WAY_OUT}"
                 ) from None
         return cls(position, tables)
+
+    def progress(self, table: Table) -> TableProgress | None:
+        """How far a table is; ``None`` for one of the same name that was captured before, or made before."""
+        found = self.tables.get(table.full_name)
+        return found if found is not None and found.captured and found.oid in (0, table.oid) else None
 
 
 def server_partition(server: str) -> dict[str, Any]:

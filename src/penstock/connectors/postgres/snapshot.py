@@ -13,7 +13,7 @@ import pyarrow.csv as csv
 
 from penstock.api import Batch, RetriableError
 
-from .catalog import File, Table, quoted
+from .catalog import File, Table, have_same_nodes, quoted
 from .connection import Database, driver, failures_retried
 from .lsn import Visibility, parse_lsn
 from .shape import Moment, Shape
@@ -80,7 +80,11 @@ class Piece:
 
 
 def read_piece(database: Database, snapshot: str, shape: Shape, piece: Piece, lsn: int, micros: int) -> Iterator[Batch]:
-    """The rows of a piece, as the snapshot sees them. ``lsn`` and ``micros`` are where and when they are from."""
+    """The rows of a piece, as the snapshot sees them. ``lsn`` and ``micros`` are where and when they are from.
+
+    ``RetriableError`` at the end if the table was rewritten since the piece was cut: its pages had other rows. Having
+    read it, nobody can rewrite it before we look.
+    """
     names = [column.name for column in shape.table.columns]
     if not names or piece.last <= piece.first:
         return
@@ -90,6 +94,8 @@ def read_piece(database: Database, snapshot: str, shape: Shape, piece: Piece, ls
         with failures_retried(f"Table {shape.table.full_name} could not be read"), _view(database, snapshot) as opened:
             for data in _blocks(opened, query):
                 yield _batch(shape, _texts(data, len(names)), lsn, micros)
+            if not have_same_nodes(opened, [piece.file]):
+                raise RetriableError(f"Table {shape.table.full_name} was rewritten before it was read")
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName) as error:
         raise RetriableError(f"Table {shape.table.full_name} changed before it was read: {error}") from error
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.api import (
@@ -27,13 +25,14 @@ from penstock.api import (
 
 from . import upstream
 from .capture import Capture, Source, Span
-from .catalog import File, Selection, Table, file_number, files_of
+from .catalog import Selection, Table
 from .connection import driver, failures_retried
-from .lsn import Visibility, lsn_text, parse_lsn
-from .position import TABLE, Position, State, TableProgress, check_partition, server_partition, table_partition
+from .lsn import lsn_text, parse_lsn
+from .position import TABLE, Position, State, TableProgress, check_partition, server_partition
+from .reading import Reading
 from .settings import SNAPSHOT_MODES, SOURCE, refused_keys
 from .shape import EXTRA_FIELDS, Shape, Style
-from .snapshot import Piece, Snapshot, pieces_of, places, read_piece
+from .snapshot import read_piece
 from .types import Handling
 from .upstream import Upstream
 
@@ -44,9 +43,6 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 10.0
 """How often to look for tables that were made or dropped."""
-
-SPLITS_A_CORE = 4
-"""So many pieces of tables are read for one commit: enough that cores rarely wait for each other."""
 
 _PLANNING = {"lock_timeout": "2000", "statement_timeout": "20000"}
 
@@ -83,24 +79,21 @@ class PostgresCdcTask(SourceTask):
         self._source = _source(config)
         self._upstream = Upstream.of(config)
         self._server: str = own["topic.prefix"]
-        self._mode = SNAPSHOT_MODES[own["snapshot.mode"]]
-        self._pages: int = own["snapshot.split.pages"]
+        mode = SNAPSHOT_MODES[own["snapshot.mode"]]
+        self._reading = Reading(self._upstream, mode, own["snapshot.split.pages"])
         self._poll: float = own["poll.interval.ms"] / 1000
         self._heartbeat: float = own["heartbeat.interval.ms"] / 1000
         self._heartbeat_topic = f"{own['heartbeat.topics.prefix']}.{self._server}"
         self._heartbeat_query: str = own["heartbeat.action.query"]
         self._connection: Connection[Any] | None = None
-        self._snapshot: Snapshot | None = None
-        self._tables: list[Table] = []
-        self._files: dict[str, list[File]] = {}
-        self._again: set[str] | None = None
-        self._looked = self._planned = self._beat = self._said = float("-inf")
-        self._published_before = 0
+        self._tables: list[Table] | None = None
+        self._looked = self._planned = self._beat = float("-inf")
+        self._durable: int | None = None
         self._told = -1
         self._shapes: dict[int, Shape] = {}
 
     def stop(self) -> None:
-        self._drop_snapshot()
+        self._reading.close()
         if self._connection is not None:
             self._connection.close()
 
@@ -117,11 +110,22 @@ class PostgresCdcTask(SourceTask):
 
     def _plan(self, state: State) -> Plan | None:
         connection = self._connected(state)
-        unread = self._unread(state)
-        if unread:
-            return self._plan_reading(connection, state, unread)
-        self._drop_snapshot()
-        return None if self._mode == "only" else self._plan_changes(connection, state)
+        tables = self._tables or []
+        left = self._reading.left(tables, state)
+        if left:
+            return Plan([Split({"kind": "nothing"})], left)
+        unread = self._reading.unread(tables, state)
+        plan = self._reading.plan(connection, state, unread) if unread else None
+        if plan is not None or not self._upstream.streams or (unread and state.position is None):
+            return plan
+        if not unread:
+            self._reading.close()
+        return self._plan_changes(connection, state, frozenset(table.full_name for table in unread))
+
+    def committed(self, offsets: Sequence[tuple[SourcePartition, SourceOffset]]) -> None:
+        for partition, offset in offsets:
+            if dict(partition) == server_partition(self._server):
+                self._durable = Position.of(offset).lsn
 
     def _connected(self, state: State) -> Connection[Any]:
         """The connection for planning. With it, and now and then, the tables are looked up and the slot is checked."""
@@ -131,140 +135,45 @@ class PostgresCdcTask(SourceTask):
             self._looked = float("-inf")
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._check_slot(connection, state)
-            self._look_up_tables(connection)
+            self._look_up_tables(connection, state)
             self._looked = time.monotonic()
         return connection
 
-    def _look_up_tables(self, connection: Connection[Any]) -> None:
+    def _look_up_tables(self, connection: Connection[Any], state: State) -> None:
         """Find the captured tables and publish them; somebody who is changing one right now is not waited for."""
-        before = self._tables
         try:
             self._tables = self._upstream.publish(connection)
         except driver().errors.LockNotAvailable as error:
-            if self._again is None:
+            if self._tables is None:
                 raise
             log.info("Captured tables are looked up later: %s", error)
-        if self._again is None or {table.oid for table in before} != {table.oid for table in self._tables}:
-            row = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetchone()
-            self._published_before = int(row[0]) if row else 0
-        if self._again is None:
-            self._again = {table.full_name for table in self._tables} if self._mode == "always" else set()
+        self._reading.found(connection, self._tables, state)
 
     def _check_slot(self, connection: Connection[Any], state: State) -> None:
-        slot = self._upstream.find_slot(connection)
-        name = self._upstream.slot
-        if slot is None and state.position is None:
+        """See that the slot has all changes from the position on."""
+        if not self._upstream.streams:
+            return
+        slot, name, position = self._upstream.find_slot(connection), self._upstream.slot, state.position
+        if slot is None and position is None:
             self._upstream.make()
-        elif slot is None or slot.lost:
-            what = "does not exist any more" if slot is None else "was too far behind, and the server has given it up"
-            drop = "" if slot is None else f" Drop it (SELECT pg_drop_replication_slot('{name}')), then"
-            raise PluginError(
-                f"Replication slot '{name}' {what}: changes after {_where(state)} are lost."
-                f"{drop or ' To begin anew,'} stop the connector, reset its offsets and resume it: the slot is made"
-                f" again, and with snapshot.mode=initial the tables are read again."
-            )
-
-    def _unread(self, state: State) -> list[Table]:
-        if self._mode == "never":
-            return []
-        now = self._snapshot.sees.text if self._snapshot is not None else ""
-        return [table for table in self._tables if not self._is_read(table.full_name, state, now)]
-
-    def _is_read(self, table: str, state: State, snapshot: str) -> bool:
-        """Whether a table needs no reading; with ``always``, only what this run has read counts."""
-        progress = state.tables.get(table)
-        if progress is None or not progress.done:
-            return False
-        again = self._again or set()
-        if progress.since == snapshot:
-            again.discard(table)
-        return table not in again
-
-    def _plan_reading(self, connection: Connection[Any], state: State, unread: Sequence[Table]) -> Plan | None:
-        snapshot = self._snapshot
-        if snapshot is not None and not snapshot.alive:
-            self._drop_snapshot()
-            snapshot = None
-        if snapshot is None:
-            snapshot = Snapshot(self._upstream.database)
-            if not self._is_settled(snapshot):
-                snapshot.close()
-                return None
-            self._snapshot = snapshot
-            self._files = {table.full_name: files_of(snapshot.connection, table) for table in unread}
-        ends: list[tuple[SourcePartition, SourceOffset]] = []
-        base = state.position
-        if base is None:
-            slot = self._upstream.find_slot(connection)
-            base = Position(slot.confirmed if slot else snapshot.before)
-            ends.append((server_partition(self._server), base.offset()))
-        return self._plan_pieces(state, snapshot, unread, base, ends)
-
-    def _is_settled(self, snapshot: Snapshot) -> bool:
-        """Whether all transactions have ended that may have changed a table before it was published.
-
-        The stream does not tell what they did to it then, so the snapshot must see it.
-        """
-        if snapshot.sees.lower >= self._published_before:
-            return True
-        if time.monotonic() - self._said > LOOK_SECONDS:
-            self._said = time.monotonic()
-            log.info("Tables are read as soon as the oldest transaction (%d) has ended", snapshot.sees.lower)
-        return False
-
-    def _plan_pieces(
-        self,
-        state: State,
-        snapshot: Snapshot,
-        unread: Sequence[Table],
-        base: Position,
-        ends: list[tuple[SourcePartition, SourceOffset]],
-    ) -> Plan:
-        room = SPLITS_A_CORE * (os.cpu_count() or 1)
-        splits: list[Split] = []
-        for table in unread:
-            progress = self._progress(state, table, snapshot)
-            files = self._files[table.full_name]
-            step = 1 if table.partitioned else self._pages
-            until = min(progress.pages, progress.page + max(1, room - len(splits)) * step)
-            unchanged = ""
-            if progress.resumed:
-                unchanged = f"NOT {Visibility.parse(progress.since).changed_since(snapshot.sees)}"
-            for first in range(progress.page, until, step):
-                for piece in pieces_of(table, files, first, min(first + step, until), unchanged):
-                    splits.append(self._piece_split(table, piece, snapshot, base))
-            ends.append((table_partition(self._server, table.full_name), progress.at(until).offset()))
-            if len(splits) >= room:
-                break
-        return Plan(splits or [Split({"kind": "nothing"})], ends)
-
-    def _progress(self, state: State, table: Table, snapshot: Snapshot) -> TableProgress:
-        """How far a table is, under the snapshot there is now."""
-        files = self._files.setdefault(table.full_name, files_of(snapshot.connection, table))
-        number = file_number(files) if files else 0
-        known = state.tables.get(table.full_name)
-        if known is not None and not known.done and known.filenode == number:
-            if known.since == snapshot.sees.text:
-                return known
-            return replace(known, resumed=snapshot.after)
-        if known is not None and not known.done:
-            log.warning("Table %s was rewritten while it was read; it is read from the beginning", table.full_name)
-        total = places(table, files) if files else 0
-        return TableProgress(snapshot.sees.text, snapshot.after, 0, total, number)
-
-    def _piece_split(self, table: Table, piece: Piece, snapshot: Snapshot, base: Position) -> Split:
-        return Split(
-            {
-                "kind": "rows",
-                "table": table,
-                "piece": piece,
-                "snapshot": snapshot.name,
-                "lsn": base.lsn,
-                "micros": time.time_ns() // 1000,
-            }
+            return
+        if slot is None:
+            what = "does not exist any more"
+        elif slot.lost:
+            what = "was too far behind, and the server has given it up"
+        elif position is not None and slot.confirmed > position.lsn:
+            what = f"begins at {lsn_text(slot.confirmed)}: somebody else has moved it on or made it anew"
+        else:
+            return
+        drop = "" if slot is None else f" Drop it (SELECT pg_drop_replication_slot('{name}')), then"
+        raise PluginError(
+            f"Replication slot '{name}' {what}: changes after {_where(state)} are lost."
+            f"{drop or ' To begin anew,'} stop the connector, reset its offsets and resume it: the slot is made"
+            f" again, and with snapshot.mode=initial the tables are read again."
         )
 
-    def _plan_changes(self, connection: Connection[Any], state: State) -> Plan | None:
+    def _plan_changes(self, connection: Connection[Any], state: State, waiting: frozenset[str]) -> Plan | None:
+        """The next span of changes but for those of ``waiting`` tables, which are read later."""
         now = time.monotonic()
         if now - self._planned < self._poll:
             return None
@@ -275,31 +184,30 @@ class PostgresCdcTask(SourceTask):
         row = connection.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone()
         target = parse_lsn(row[0]) if row else 0
         beats = bool(self._heartbeat) and now - self._beat >= self._heartbeat
-        untold = position.lsn > self._told and now - self._planned >= CONFIRM_SECONDS
+        if self._durable is None:
+            self._durable = position.lsn
+        untold = self._durable > self._told and now - self._planned >= CONFIRM_SECONDS
         if target <= position.lsn and not (beats or untold or position.seq):
             return None
-        splits = [self._changes_split(state, position, target)]
+        span = self._span(state, position, target, waiting)
+        splits = [Split({"kind": "changes", "span": span})]
         if beats:
             self._beat = now
             if self._heartbeat_query:
                 connection.execute(self._heartbeat_query.encode())
             splits.append(Split({"kind": "heartbeat"}))
-        self._planned, self._told = now, position.lsn
+        self._planned, self._told = now, span.durable
         return Plan(splits)
 
-    def _changes_split(self, state: State, position: Position, target: int) -> Split:
+    def _span(self, state: State, position: Position, target: int, waiting: frozenset[str]) -> Span:
         seen = {
-            name: (progress.since, progress.until)
+            name: (progress.told_since, progress.until)
             for name, progress in state.tables.items()
             if progress.until > position.lsn
         }
         gaps = {name: p.resumed for name, p in state.tables.items() if p.resumed > position.lsn}
-        return Split({"kind": "changes", "span": Span(position, target, seen, gaps)})
-
-    def _drop_snapshot(self) -> None:
-        if self._snapshot is not None:
-            self._snapshot.close()
-            self._snapshot = None
+        durable = min(position.lsn, self._durable or 0)
+        return Span(position, target, durable, seen, gaps, waiting)
 
     def _forget_connection(self) -> None:
         if self._connection is not None:

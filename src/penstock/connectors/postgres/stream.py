@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.api import PluginError, RetriableError
 
 from . import pgoutput
-from .catalog import quoted
+from .catalog import literal, quoted
 from .connection import Database, driver, failures_retried
 from .lsn import lsn_text
 from .pgoutput import Begin, Relation
@@ -144,7 +144,7 @@ class Stream:
 
 
 def _start(database: Database, slot: str, publication: str, lsn: int) -> Connection[Any]:
-    options = f"proto_version '1', publication_names {_literal(quoted(publication))}"
+    options = f"proto_version '1', publication_names {literal(quoted(publication))}"
     command = f"START_REPLICATION SLOT {quoted(slot)} LOGICAL {lsn_text(lsn)} ({options})"
     give_up = time.monotonic() + _TAKE_OVER_SECONDS
     while True:
@@ -190,28 +190,25 @@ def release(database: Database, slot: str, anybody: bool = False) -> None:
             time.sleep(0.02)
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 _kept: dict[tuple[Database, str, str], Stream] = {}
 
 
 @contextlib.contextmanager
-def stream_at(database: Database, slot: str, publication: str, at: Position) -> Iterator[Stream]:
+def stream_at(database: Database, slot: str, publication: str, at: Position, durable: int) -> Iterator[Stream]:
     """The stream of a slot standing at a position: the one of the last split in this process if it does, or a new one.
 
-    The stream is kept for the next split unless the block raises.
+    The server is told that everything before ``durable`` is safe here. The stream is kept for the next split unless the
+    block raises.
     """
     key = (database, slot, publication)
     stream = _kept.pop(key, None)
-    if stream is not None and stream.position == at and _confirmed(stream, at.lsn):
+    if stream is not None and stream.position == at and _confirmed(stream, durable):
         log.debug("Slot %s: the stream goes on at %s", slot, at)
     else:
         if stream is not None:
             stream.close()
         stream = Stream(database, slot, publication, at)
-        stream.confirm(at.lsn)
+        stream.confirm(durable)
     try:
         with failures_retried(f"The stream of slot '{slot}' of {database} broke"):
             yield stream

@@ -1,31 +1,30 @@
 """What a source keeps in the database for as long as it exists: a publication and a replication slot.
 
-The publication carries a comment that names the connector and its slot. That is how a slot is known to be ours: hooks
-may be called again after a crash, and must neither fail on their own work nor touch somebody else's.
+A comment on a publication names the connector and its slot. That is how a slot is known to be ours: hooks may be called
+again after a crash, and must neither fail on their own work nor touch somebody else's.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.api import ConfigError, PluginError
+from penstock.api import ConfigError, PluginError, RetriableError
 
-from .catalog import Selection, Table, find_tables, quoted
-from .connection import Database, driver, failures_retried
+from .catalog import Selection, Table, find_tables, literal
+from .connection import Database, driver, failures_retried, identity_of
 from .lsn import lsn_text, parse_lsn
-from .settings import SOURCE
+from .publication import Publication
+from .settings import SNAPSHOT_MODES, SOURCE
 from .stream import release
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
 log = logging.getLogger(__name__)
-
-FILTERED, ALL_TABLES, DISABLED = "filtered", "all_tables", "disabled"
 
 
 @dataclass(frozen=True)
@@ -40,14 +39,16 @@ class Slot:
 
 @dataclass(frozen=True)
 class Upstream:
-    """The publication and the slot of one configuration."""
+    """The publication and the slot of one configuration; neither if it only reads tables and not their changes."""
 
     database: Database
     connector: str
+    prefix: str
     slot: str
     publication: str
     mode: str
     selection: Selection
+    streams: bool
     adopt: bool
     failover: bool
     drops: bool
@@ -60,32 +61,47 @@ class Upstream:
         return cls(
             Database.of(config),
             connector,
+            own["topic.prefix"],
             own["slot.name"] or default,
             own["publication.name"] or default,
             own["publication.autocreate.mode"],
             Selection.of(own),
+            SNAPSHOT_MODES[own["snapshot.mode"]] != "only",
             own["slot.adopt"],
             own["slot.failover"],
             own["slot.drop.on.delete"],
         )
 
     @property
-    def _mark(self) -> str:
-        return f"Made by Penstock for connector '{self.connector}' with slot '{self.slot}'"
+    def _published(self) -> Publication:
+        return Publication(self.database, self.connector, self.slot, self.publication, self.mode, self.selection)
 
     def make(self, copied_from: str = "") -> None:
         """Make what is missing, and bring the publication to the tables that are captured now.
 
         ``copied_from`` is a slot of the same database whose position the new one takes over.
         """
+        if not self.streams:
+            return
         with self.database.connect() as connection:
             _check_server(connection, self.database)
             slot = self.find_slot(connection)
             if slot is not None and not self._is_ours(connection, slot):
                 raise PluginError(self._refusal(slot))
             self.publish(connection)
+            self._mark(connection, slot)
             if slot is None:
                 self._make_slot(connection, copied_from)
+
+    def _mark(self, connection: Connection[Any], slot: Slot | None) -> None:
+        """Say whose the slot is. One that was adopted is ours by the configuration too."""
+        if self._published.is_marked(connection):
+            return
+        try:
+            self._published.mark(connection)
+        except PluginError:
+            if slot is None or not self.adopt:
+                raise
 
     def remove(self) -> None:
         """Drop the slot and the publication, if they are ours and there."""
@@ -94,29 +110,38 @@ class Upstream:
         release(self.database, self.slot)
         with failures_retried(f"{self.database} could not be cleaned up"), self.database.connect() as connection:
             slot = self.find_slot(connection)
-            marked = self._comment(connection) == self._mark
-            if slot is not None and (marked or self.mode == DISABLED):
+            if slot is not None and self._is_ours(connection, slot):
                 connection.execute("SELECT pg_drop_replication_slot(%s)", [self.slot])
                 log.info("Dropped replication slot '%s' of %s", self.slot, self.database)
-            if marked:
-                connection.execute(f"DROP PUBLICATION IF EXISTS {quoted(self.publication)}")
-
-    @property
-    def place(self) -> tuple[str, int, str]:
-        """Which database this is."""
-        return self.database.host, self.database.port, self.database.name
+            self._published.drop(connection)
 
     def take_over(self, connection: Connection[Any], old: Upstream) -> bool:
-        """Make the publication of an earlier configuration this one's; whether it, and so the old slot, was ours."""
-        if self._comment(connection) == self._mark:
+        """Mark the slot of this configuration as the connector's, if that of an earlier one was; whether it was."""
+        if self._published.is_marked(connection):
             return True
-        if old._comment(connection) != old._mark:
+        if not old._published.is_marked(connection):
             return False
         slot = self.find_slot(connection)
         if slot is not None and self.slot != old.slot and not self.adopt:
             raise PluginError(self._refusal(slot))
-        connection.execute(f"COMMENT ON PUBLICATION {quoted(self.publication)} IS {_literal(self._mark)}")
+        self._published.mark(connection)
         return True
+
+    def drop_copied(self, connection: Connection[Any]) -> None:
+        """Drop a slot that another one has taken the place of, with its mark."""
+        connection.execute("SELECT pg_drop_replication_slot(%s)", [self.slot])
+        self._published.drop_owner(connection)
+
+    def is_there(self) -> bool:
+        """Whether the database has the slot, and it is this connector's."""
+        with self.database.connect() as connection:
+            return self._published.is_marked(connection) and self.find_slot(connection) is not None
+
+    def publish(self, connection: Connection[Any]) -> list[Table]:
+        """Bring the publication to the captured tables, which come back."""
+        if not self.streams:
+            return find_tables(connection, self.selection)
+        return self._published.follow(connection)
 
     def find_slot(self, connection: Connection[Any]) -> Slot | None:
         row = connection.execute(
@@ -128,73 +153,9 @@ class Upstream:
             return None
         return Slot(row[0] or "", row[1] or "", parse_lsn(row[2]) if row[2] else 0, row[3])
 
-    def publish(self, connection: Connection[Any]) -> list[Table]:
-        """Bring the publication to the captured tables, which come back."""
-        tables = find_tables(connection, self.selection)
-        comment = self._comment(connection)
-        changed = comment is None
-        if comment is None:
-            self._make_publication(connection, tables)
-        elif comment == self._mark and self.mode == FILTERED:
-            names = {(table.schema, table.name) for table in tables}
-            if names != self._published(connection):
-                changed = True
-                listed = _listed(tables)
-                name = quoted(self.publication)
-                if listed:
-                    connection.execute(f"ALTER PUBLICATION {name} SET TABLE {listed}")
-                else:
-                    self._clear_publication(connection)
-        elif comment != self._mark:
-            self._check_foreign_publication(connection, tables)
-        if changed:
-            _warn_of_tables_without_identity(tables)
-        return tables
-
-    def _make_publication(self, connection: Connection[Any], tables: Sequence[Table]) -> None:
-        if self.mode == DISABLED:
-            raise PluginError(
-                f"Publication '{self.publication}' does not exist in {self.database}, and "
-                f"publication.autocreate.mode={DISABLED} forbids making it. Create it, or use {FILTERED}."
-            )
-        name, listed = quoted(self.publication), _listed(tables)
-        what = " FOR ALL TABLES" if self.mode == ALL_TABLES else f" FOR TABLE {listed}" if listed else ""
-        with connection.transaction():
-            connection.execute(f"CREATE PUBLICATION {name}{what} WITH (publish_via_partition_root = true)")
-            connection.execute(f"COMMENT ON PUBLICATION {name} IS {_literal(self._mark)}")
-
-    def _clear_publication(self, connection: Connection[Any]) -> None:
-        for schema, table in self._published(connection):
-            connection.execute(f"ALTER PUBLICATION {quoted(self.publication)} DROP TABLE {quoted(schema, table)}")
-
-    def _check_foreign_publication(self, connection: Connection[Any], tables: Sequence[Table]) -> None:
-        published = self._published(connection)
-        missing = [table for table in tables if (table.schema, table.name) not in published]
-        if missing:
-            raise PluginError(
-                f"Publication '{self.publication}' of {self.database} was not made by this connector and lacks "
-                f"{', '.join(table.full_name for table in missing)}. Add them (ALTER PUBLICATION "
-                f"{quoted(self.publication)} ADD TABLE {_listed(missing)}), take them out of table.include.list, or "
-                f"set publication.name to one that does not exist."
-            )
-
-    def _published(self, connection: Connection[Any]) -> set[tuple[str, str]]:
-        rows = connection.execute(
-            "SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s", [self.publication]
-        )
-        return {(schema, name) for schema, name in rows}
-
-    def _comment(self, connection: Connection[Any]) -> str | None:
-        """The comment of the publication; empty without one, ``None`` without a publication."""
-        row = connection.execute(
-            "SELECT coalesce(obj_description(oid, 'pg_publication'), '') FROM pg_publication WHERE pubname = %s",
-            [self.publication],
-        ).fetchone()
-        return None if row is None else str(row[0])
-
     def _is_ours(self, connection: Connection[Any], slot: Slot) -> bool:
         usable = slot.plugin == "pgoutput" and slot.database == self.database.name
-        return usable and (self.adopt or self._comment(connection) == self._mark)
+        return usable and ((self.adopt and self.streams) or self._published.is_marked(connection))
 
     def _refusal(self, slot: Slot) -> str:
         if slot.plugin != "pgoutput" or slot.database != self.database.name:
@@ -206,7 +167,7 @@ class Upstream:
         return (
             f"Replication slot '{self.slot}' of {self.database} already exists and was not made by this connector: "
             f"{kind}. Set slot.name to another name;{more} or, if nobody needs it, drop it: "
-            f"SELECT pg_drop_replication_slot({_literal(self.slot)})"
+            f"SELECT pg_drop_replication_slot({literal(self.slot)})"
         )
 
     def _make_slot(self, connection: Connection[Any], copied_from: str) -> None:
@@ -233,10 +194,18 @@ def move(old: Upstream, new: Upstream) -> None:
 
     A slot that only changes its name keeps its position.
     """
-    if old.place != new.place:
-        new.make()
-        old.remove()
+    if not new.streams:
+        if old.streams:
+            old.remove()
         return
+    if not old.streams:
+        new.make()
+        return
+    same = _is_same_database(old, new)
+    if not same:
+        _move_elsewhere(old, new, old_answers=same is not None)
+        return
+    old = replace(old, database=new.database)
     if old.publication != new.publication:
         raise PluginError(
             f"publication.name cannot change from '{old.publication}' to '{new.publication}': what the slot still has "
@@ -251,7 +220,41 @@ def move(old: Upstream, new: Upstream) -> None:
     new.make(old.slot if copied else "")
     if copied and old.drops:
         with new.database.connect() as connection:
-            connection.execute("SELECT pg_drop_replication_slot(%s)", [old.slot])
+            old.drop_copied(connection)
+
+
+def _is_same_database(old: Upstream, new: Upstream) -> bool | None:
+    """Whether two configurations lead to one database, be it by different addresses; ``None`` if the old is silent."""
+    one, other = old.database, new.database
+    if (one.host, one.port, one.name) == (other.host, other.port, other.name):
+        return True
+    with other.connect() as connection:
+        identity = identity_of(connection)
+    try:
+        with one.connect() as connection:
+            return identity_of(connection) == identity
+    except RetriableError as error:
+        log.warning("Whether %s is the same database as %s cannot be told: %s", other, one, error)
+        return None
+
+
+def _move_elsewhere(old: Upstream, new: Upstream, old_answers: bool) -> None:
+    """To another database: one that has the connector's slot already, or one where everything begins anew.
+
+    The first is a standby that took over, or the database from which a change that is taken back led away.
+    """
+    if not new.is_there() and old.prefix == new.prefix:
+        unless = "" if old_answers else f", unless they are the same, which cannot be told while {old.database} is down"
+        raise PluginError(
+            f"database.hostname, database.port and database.dbname now lead to {new.database}, which has no slot "
+            f"'{new.slot}' of this connector, and no longer to {old.database}. Positions in the log of one database "
+            f"mean nothing in another{unless}. Set topic.prefix to another value, with which everything begins anew, "
+            f"or delete the connector with its offsets (DELETE /connectors/{new.connector}?includeOffsets=true) and "
+            f"create it anew."
+        )
+    new.make()
+    if old_answers or old.prefix != new.prefix:
+        old.remove()
 
 
 def check_lsn(upstream: Upstream, lsn: int) -> None:
@@ -274,16 +277,6 @@ def check_lsn(upstream: Upstream, lsn: int) -> None:
         )
 
 
-def _warn_of_tables_without_identity(tables: Sequence[Table]) -> None:
-    mute = [table.full_name for table in tables if not table.key and table.identity != "f"]
-    if mute:
-        log.warning(
-            "PostgreSQL refuses updates and deletes of published tables without a primary key: %s. Give them one, or "
-            "ALTER TABLE … REPLICA IDENTITY FULL, or leave them out with table.exclude.list.",
-            ", ".join(mute),
-        )
-
-
 def _check_server(connection: Connection[Any], database: Database) -> None:
     row = connection.execute("SELECT current_setting('wal_level')").fetchone()
     if row is None or row[0] != "logical":
@@ -291,11 +284,3 @@ def _check_server(connection: Connection[Any], database: Database) -> None:
             f"{database} has wal_level={row[0] if row else '?'}, but changes can only be read with wal_level=logical: "
             f"ALTER SYSTEM SET wal_level = logical; and restart the server."
         )
-
-
-def _listed(tables: Sequence[Table]) -> str:
-    return ", ".join(quoted(table.schema, table.name) for table in tables)
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
