@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from penstock.api import Record
 from penstock.connectors.postgres import pgoutput
 from penstock.connectors.postgres.catalog import Column, Table
-from penstock.connectors.postgres.changes import Changes
-from penstock.connectors.postgres.pgoutput import UNCHANGED, Begin
+from penstock.connectors.postgres.changes import Changes, Fetch
+from penstock.connectors.postgres.pgoutput import UNCHANGED, Begin, Row
 from penstock.connectors.postgres.shape import Shape, Style
 from penstock.connectors.postgres.tuples import cells
 from penstock.connectors.postgres.types import INT4, TEXT, Handling, TypeInfo
@@ -46,9 +47,20 @@ def delete(*values: Cell, kind: bytes = b"K") -> bytes:
     return b"D" + struct.pack(">I", 5) + kind + row(*values)
 
 
-def records(messages: list[bytes], flat: bool = False, tombstones: bool = True) -> list[Record]:
+def unknown(table: Table, rows: Sequence[Row]) -> list[Row]:
+    """A table that has none of the rows any more."""
+    return list(rows)
+
+
+def records(
+    messages: list[bytes],
+    flat: bool = False,
+    tombstones: bool = True,
+    table: Table = TABLE,
+    fetch: Fetch = unknown,
+) -> list[Record]:
     style = Style("p", "db", Handling(), flat=flat)
-    changes = Changes(Shape(TABLE, style), flat, tombstones)
+    changes = Changes(Shape(table, style), flat, tombstones, fetch)
     for number, message in enumerate(messages):
         changes.add(message, Begin(100 + number, 1_000_000, 7))
     changes.flush()
@@ -126,6 +138,54 @@ def test_a_value_that_stayed_is_taken_from_the_old_row_or_marked(message: bytes,
     assert record.value["after"]["v"] == value
 
 
+ARRAYS = Table(
+    5,
+    "public",
+    "t",
+    (
+        Column("id", INT4, TypeInfo(INT4)),
+        Column("v", TEXT, TypeInfo(TEXT)),
+        Column("a", 1007, TypeInfo(1007, -1, INT4)),
+    ),
+    ("id",),
+)
+
+
+def test_values_without_a_mark_are_asked_for_and_keep_their_place() -> None:
+    asked: list[list[Any]] = []
+
+    def fetch(table: Table, rows: Sequence[Row]) -> list[Row]:
+        asked.append([row[0] for row in rows])
+        return [[row[0], b"now", b"{7}" if row[2] is UNCHANGED else row[2]] for row in rows]
+
+    messages = [
+        insert(1, "a", "{1}"),
+        update(2, "b", UNCHANGED),
+        update(3, UNCHANGED, "{3}"),
+        update(4, UNCHANGED, "{4}", old=(9, None, None), kind=b"K"),
+        update(5, "e", UNCHANGED, old=(5, "d", "{5}")),
+        update(6, UNCHANGED, UNCHANGED),
+        insert(7, None, None),
+    ]
+    found = [record.value["after"] for record in records(messages, table=ARRAYS, fetch=fetch, tombstones=False)]
+    assert [row and (row["id"], row["v"], row["a"]) for row in found] == [
+        (1, "a", [1]),
+        (2, "now", [7]),
+        (3, "__debezium_unavailable_value", [3]),
+        None,
+        (4, "now", [4]),
+        (5, "e", [5]),
+        (6, "now", [7]),
+        (7, None, None),
+    ]
+    assert [sorted(rows) for rows in asked] == [[b"2", b"4", b"6"]]
+
+
+def test_a_large_key_that_stayed_is_taken_from_the_old_one() -> None:
+    (record,) = records([update(UNCHANGED, "b", old=(1, None), kind=b"K")])
+    assert (record.value["op"], record.key, record.value["after"]) == ("u", {"id": 1}, {"id": 1, "v": "b"})
+
+
 def test_a_delete_tells_the_key_alone_unless_more_is_known() -> None:
     first, _ = records([delete(1, None)])
     second, _ = records([delete(1, "all", kind=b"O")])
@@ -143,7 +203,7 @@ def test_where_a_change_comes_from_is_in_its_source() -> None:
 def test_relations_and_transactions_are_decoded() -> None:
     column = b"\x01id\x00" + struct.pack(">Ii", 23, -1)
     data = b"R" + struct.pack(">I", 5) + b"public\x00t\x00d" + struct.pack(">H", 1) + column
-    assert pgoutput.relation(data) == pgoutput.Relation(5, "public", "t", "d", (("id", 23, -1),))
+    assert pgoutput.relation(data) == pgoutput.Relation(5, "public", "t", "d", (("id", 23, -1, True),))
     begin = pgoutput.begin(b"B" + struct.pack(">QqI", 77, 5, 9))
     assert begin == Begin(77, pgoutput.EPOCH_MICROS + 5, 9)
     assert pgoutput.end_of_commit(b"C\x00" + struct.pack(">QQq", 77, 88, 5)) == 88

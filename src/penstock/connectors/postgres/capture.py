@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +116,7 @@ class Capture:
             if changes is None or (self._seen and self._is_seen(changes.shape, begin)):
                 continue
             if self._span.gaps:
-                changes.fetch = self._fetch if self._is_in_gap(changes.shape, begin) else None
+                changes.in_gap = self._is_in_gap(changes.shape, begin)
             changes.add(data, begin)
             count += 1
             if changes.ready or count % ROWS_A_BATCH == 0:
@@ -152,8 +152,8 @@ class Capture:
     def _is_in_gap(self, shape: Shape, begin: Begin) -> bool:
         return begin.commit_lsn < self._span.gaps.get(shape.table.full_name, 0)
 
-    def _fetch(self, table: Table, row: Row) -> Row:
-        return with_large_values(self._asked(), table, row)
+    def _fetch(self, table: Table, rows: Sequence[Row]) -> list[Row]:
+        return with_large_values(self._asked(), table, rows)
 
     def _asked(self) -> Connection[Any]:
         if self._asking is None:
@@ -178,7 +178,7 @@ class Capture:
         if not source.selection.takes(relation.schema, relation.name):
             return None
         shape = shape_of(source, relation)
-        return Changes(shape, source.style.flat, source.tombstones)
+        return Changes(shape, source.style.flat, source.tombstones, self._fetch)
 
 
 _shapes: dict[tuple[object, ...], Shape] = {}

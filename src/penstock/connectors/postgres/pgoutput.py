@@ -43,13 +43,17 @@ class Begin:
 
 @dataclass(frozen=True)
 class Relation:
-    """What the rows that follow look like: (name, type, modifier) of each column."""
+    """What the rows that follow look like: (name, type, modifier, part of the replica identity) of each column.
+
+    ``number`` tells descriptions apart of which the catalogue says more than they do.
+    """
 
     oid: int
     schema: str
     name: str
     identity: str
-    columns: tuple[tuple[str, int, int], ...]
+    columns: tuple[tuple[str, int, int, bool], ...]
+    number: int = 0
 
 
 def begin(data: bytes) -> Begin:
@@ -72,8 +76,9 @@ def relation(data: bytes) -> Relation:
     at += 3
     columns = []
     for _ in range(count):
+        is_key = bool(data[at] & 1)
         column, at = _name(data, at + 1)
-        columns.append((column, *_ATTRIBUTE(data, at)))
+        columns.append((column, *_ATTRIBUTE(data, at), is_key))
         at += 8
     return Relation(oid, schema or "pg_catalog", name, identity, tuple(columns))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -71,17 +72,18 @@ class Shape:
         names = [column.name for column in table.columns]
         self.key_places = tuple(names.index(name) for name in table.key if name in names)
         self.topic = f"{style.prefix}.{table.schema}.{table.name}"
+        self._unmarked = [place for place, kind in enumerate(self._types) if not kind.takes_placeholder]
 
     @classmethod
     def of_relation(cls, relation: Relation, known: Table | None, style: Style) -> Shape:
         """From what the stream says of a table, and from what the catalogue knows of it now."""
         now = {column.name: column for column in known.columns} if known else {}
         columns = []
-        for name, kind, modifier in relation.columns:
+        for name, kind, modifier, _ in relation.columns:
             found = now.get(name)
             same = found is not None and found.declared == kind
             columns.append(found if found is not None and same else Column(name, kind, TypeInfo(kind, modifier)))
-        key = known.key if known else ()
+        key = _key(relation, known.key if known else ())
         table = Table(relation.oid, relation.schema, relation.name, tuple(columns), key, identity=relation.identity)
         return cls(table, style)
 
@@ -133,6 +135,15 @@ class Shape:
             return Values(_struct(arrays, self.value_schema), self.value_schema)
         arrays = [before, after, self._source(at, snapshot), pa.array(ops, pa.string()), at.millis]
         return Values(_struct(arrays, self.value_schema), self.value_schema)
+
+    def lacks_mark(self, row: Row) -> bool:
+        """Whether a row has a value that is not known, of a type that has no mark for that."""
+        return any(row[place] is UNCHANGED for place in self._unmarked)
+
+    def rows_without_mark(self, columns: Sequence[Texts]) -> list[int]:
+        """Which rows :meth:`lacks_mark` is true of, by columns."""
+        unknown = [mask for place in self._unmarked if (mask := columns[place].unchanged) is not None]
+        return np.flatnonzero(np.logical_or.reduce(unknown)).tolist() if unknown else []
 
     def rows_of_texts(self, texts: Sequence[pa.Array]) -> pa.StructArray:
         """Columns of texts as rows."""
@@ -206,6 +217,15 @@ _EXTRA = {
     "txId": OPTIONAL_INT64,
 }
 EXTRA_FIELDS = tuple(_EXTRA)
+
+
+def _key(relation: Relation, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The key of rows in the stream, in the order that the catalogue has now if it is the same.
+
+    Where the replica identity says nothing of keys (``FULL``, ``NOTHING``), the primary key of now.
+    """
+    told = tuple(name for name, _, _, is_key in relation.columns if is_key)
+    return known if relation.identity not in "di" or set(told) == set(known) else told
 
 
 def _anything(kind: pa.DataType) -> Any:

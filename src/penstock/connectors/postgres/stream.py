@@ -12,6 +12,8 @@ import logging
 import select
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,7 @@ _HEADER, _DATA = 25, ord("w")
 _TAKE_OVER_SECONDS = 10.0
 _ASK_SECONDS = 0.02
 _LATE_SECONDS = 30.0
+_numbers = count(1)
 _CHANGES = frozenset((pgoutput.INSERT, pgoutput.UPDATE, pgoutput.DELETE, pgoutput.TRUNCATE))
 
 
@@ -118,6 +121,8 @@ class Stream:
             self._tx = self.transaction.commit_lsn
         elif kind == pgoutput.RELATION:
             found = pgoutput.relation(data)
+            if found.identity not in "di":
+                found = replace(found, number=next(_numbers))
             self.relations[found.oid] = found
             self.descriptions += 1
         return False
