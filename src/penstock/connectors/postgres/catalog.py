@@ -31,7 +31,8 @@ WITH RECURSIVE made_of AS (
 )
 SELECT a.attrelid, a.attname, a.attnotnull, a.atttypid, b.oid, coalesce(m.modifier, a.atttypmod),
        CASE WHEN b.typcategory = 'A' THEN b.typelem ELSE 0::oid END,
-       ARRAY(SELECT enumlabel::text FROM pg_enum e WHERE e.enumtypid = b.oid ORDER BY enumsortorder)
+       ARRAY(SELECT enumlabel::text FROM pg_enum e WHERE e.enumtypid = b.oid ORDER BY enumsortorder),
+       b.typoutput::regproc::text
 FROM pg_attribute a
 LEFT JOIN made_of m ON m.type = a.atttypid
 JOIN pg_type b ON b.oid = coalesce(m.base, a.atttypid) AND b.typtype <> 'd'
@@ -138,8 +139,9 @@ def find_tables(connection: Connection[Any], selection: Selection, oid: int | No
     if not oids:
         return []
     columns: dict[int, list[Column]] = {}
-    for table, name, required, declared, base, modifier, element, labels in connection.execute(_COLUMNS, [oids]):
-        kind = TypeInfo(base, modifier, element, tuple(labels))
+    for table, name, required, declared, *about in connection.execute(_COLUMNS, [oids]):
+        base, modifier, element, labels, output = about
+        kind = TypeInfo(base, modifier, element, tuple(labels), output)
         columns.setdefault(table, []).append(Column(name, declared, kind, required))
     keys: dict[int, list[str]] = {}
     for table, name in connection.execute(_KEYS, [oids]):

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.csv as csv
 
 from penstock.api import Batch, RetriableError
 
-from .catalog import File, Table, have_same_nodes, quoted
+from .catalog import Column, File, Table, have_same_nodes, quoted
 from .connection import Database, driver, failures_retried
+from .copied_rows import as_text, columns_of
 from .lsn import Visibility, parse_lsn
 from .shape import Moment, Shape
 
@@ -85,32 +85,34 @@ def read_piece(database: Database, snapshot: str, shape: Shape, piece: Piece, ls
     ``RetriableError`` at the end if the table was rewritten since the piece was cut: its pages had other rows. Having
     read it, nobody can rewrite it before we look.
     """
-    names = [column.name for column in shape.table.columns]
-    if not names or piece.last <= piece.first:
+    columns = shape.table.columns
+    if not columns or piece.last <= piece.first:
         return
-    query = f"COPY ({_select(names, piece)}) TO STDOUT (FORMAT csv)"
+    query = f"COPY ({_select(columns, piece)}) TO STDOUT (FORMAT binary)"
     errors = driver().errors
     try:
         with failures_retried(f"Table {shape.table.full_name} could not be read"), _view(database, snapshot) as opened:
-            for data in _blocks(opened, query):
-                yield _batch(shape, _texts(data, len(names)), lsn, micros)
+            for number, rows in enumerate(_messages(opened, query)):
+                texts = columns_of(rows, number == 0, len(columns))
+                if len(texts[0]):
+                    yield _batch(shape, texts, lsn, micros)
             if not have_same_nodes(opened, [piece.file]):
                 raise RetriableError(f"Table {shape.table.full_name} was rewritten before it was read")
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName) as error:
         raise RetriableError(f"Table {shape.table.full_name} changed before it was read: {error}") from error
 
 
-def _select(names: Sequence[str], piece: Piece) -> str:
+def _select(columns: Sequence[Column], piece: Piece) -> str:
     conditions = [f"ctid >= '({piece.first},0)'::tid", f"ctid < '({piece.last},0)'::tid"]
     if piece.condition:
         conditions.append(piece.condition)
-    columns = ", ".join(quoted(name) for name in names)
+    texts = ", ".join(map(as_text, columns))
     file = quoted(piece.file.schema, piece.file.name)
-    return f"SELECT {columns} FROM ONLY {file} WHERE {' AND '.join(conditions)}"
+    return f"SELECT {texts} FROM ONLY {file} WHERE {' AND '.join(conditions)}"
 
 
-def _blocks(connection: Connection[Any], query: str) -> Iterator[bytes]:
-    """Whole lines of a COPY, some megabytes at a time. The driver's own way costs more than all that follows."""
+def _messages(connection: Connection[Any], query: str) -> Iterator[list[bytes]]:
+    """What a COPY sends, some megabytes at a time. The driver's own way costs more than all that follows."""
     pg: Any = connection.pgconn
     _check(connection, pg.exec_(query.encode()), "COPY_OUT")
     get, waiting, size = pg.get_copy_data, list[bytes](), 0
@@ -122,12 +124,12 @@ def _blocks(connection: Connection[Any], query: str) -> Iterator[bytes]:
         waiting.append(found[1].tobytes())
         size += found[0]
         if size > _BYTES_A_BATCH:
-            yield b"".join(waiting)
+            yield waiting
             waiting, size = [], 0
     while (result := pg.get_result()) is not None:
         _check(connection, result, "COMMAND_OK")
     if waiting:
-        yield b"".join(waiting)
+        yield waiting
 
 
 def _check(connection: Connection[Any], result: Any, wanted: str) -> None:
@@ -135,23 +137,6 @@ def _check(connection: Connection[Any], result: Any, wanted: str) -> None:
     if result.status != psycopg.pq.ExecStatus[wanted]:
         error = psycopg.errors.error_from_result(result, "utf-8")
         raise psycopg.OperationalError(str(error)) if connection.closed else error
-
-
-def _texts(data: bytes, count: int) -> list[pa.Array]:
-    """Columns of texts; a value that is empty and not quoted is null."""
-    names = [str(number) for number in range(count)]
-    table = csv.read_csv(
-        pa.BufferReader(pa.py_buffer(data)),
-        csv.ReadOptions(column_names=names, use_threads=False, block_size=len(data) + 1),
-        csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-        csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-    return [column.combine_chunks() if column.num_chunks != 1 else column.chunk(0) for column in table.columns]
 
 
 def _batch(shape: Shape, texts: Sequence[pa.Array], lsn: int, micros: int) -> Batch:

@@ -51,12 +51,16 @@ VARIABLE_DECIMAL = struct_schema(("scale", INT32), ("value", BYTES), name=VARIAB
 
 @dataclass(frozen=True)
 class TypeInfo:
-    """What the catalogue says of a column's type; a domain counts as what it is made of."""
+    """What the catalogue says of a column's type; a domain counts as what it is made of.
+
+    ``output`` is the function that writes its values as text; empty where only the stream has told of the column.
+    """
 
     oid: int
     modifier: int = -1
     element: int = 0
     labels: Sequence[str] = ()
+    output: str = ""
 
 
 @dataclass(frozen=True)
