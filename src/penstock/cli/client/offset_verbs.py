@@ -17,9 +17,7 @@ from .results import Results
 from .screen import errors
 from .times import parse_time
 
-app = typer.Typer(
-    help="Offsets: look at them, set them, go back.", no_args_is_help=True, rich_markup_mode="rich"
-)
+app = typer.Typer(help="Offsets: look at them, set them, go back.", no_args_is_help=True, rich_markup_mode="rich")
 
 _Stop = Annotated[
     bool, typer.Option("--stop", help="Stop the connector before, and take it back to its state afterwards.")
