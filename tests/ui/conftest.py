@@ -15,11 +15,13 @@ from .watch import watched
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
 WAIT_MS = 120_000
+STALLED_MS = 20_000
 
 
 @pytest.fixture(scope="package")
 def ui_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
-    with PenstockProcess(tmp_path_factory.mktemp("ui"), settings={"plugin.path": str(PLUGINS)}) as process:
+    settings = {"plugin.path": str(PLUGINS), "health.stalled.after.ms": str(STALLED_MS)}
+    with PenstockProcess(tmp_path_factory.mktemp("ui"), settings=settings) as process:
         yield process
 
 

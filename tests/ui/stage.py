@@ -24,6 +24,12 @@ def state_badge(page: Page) -> Locator:
     return page.locator(".head .state")
 
 
+def modules(page: Page) -> str:
+    """Where the modules of the page lie, for tests that call them in the browser."""
+    source = page.locator("script[type=module]").evaluate("node => node.src")
+    return f"{source.removesuffix('main.js')}lib/"
+
+
 def field(page: Page, key: str) -> Locator:
     """The input of a configuration key."""
     return page.locator(f"[data-field='{key}'] input").first

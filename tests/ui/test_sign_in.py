@@ -66,6 +66,13 @@ def test_nothing_is_shown_to_strangers(
     assert set(answers) <= {401}
 
 
+def test_the_command_with_curl_has_a_user(browser: Browser, guarded: PenstockProcess) -> None:
+    with window(browser, guarded, ADMIN) as page:
+        page.goto("#/connectors/made")
+        page.get_by_role("button", name="Commands are shown for penstock").click()
+        expect(page.locator("#command")).to_have_text(f"curl -u USER {guarded.url}/connectors/made/status")
+
+
 def test_an_admin_sees_and_acts(browser: Browser, guarded: PenstockProcess) -> None:
     with window(browser, guarded, ADMIN) as page:
         page.goto("#/connectors/made")

@@ -1,6 +1,5 @@
 // Doing an operation: send it, tell how it went, remember it with its commands.
 import { call } from "./api.js";
-import { masked } from "./commands.js";
 import { announce, toast } from "./notices.js";
 
 const listeners = new Set();
@@ -28,22 +27,18 @@ export function viewing(operation) {
   tell("view", operation);
 }
 
-/**
- * Carry out an operation. Returns its answer; on failure tells the user and raises. `secrets` are keys whose values
- * are not to be shown.
- */
-export async function perform(operation, { quiet = false, secrets } = {}) {
-  const shown = masked(operation, secrets);
+/** Carry out an operation. Returns its answer; on failure tells the user and raises. */
+export async function perform(operation, { quiet = false } = {}) {
   try {
     const answer = await call(operation.method, operation.path, { query: operation.query, body: operation.body });
-    history.unshift({ operation: shown, at: new Date() });
-    tell("done", shown);
+    history.unshift({ operation, at: new Date() });
+    tell("done", operation);
     if (!quiet) toast(`${operation.label}: done`);
     else announce(`${operation.label}: done`);
     return answer;
   } catch (error) {
-    history.unshift({ operation: shown, at: new Date(), error: error.message });
-    tell("failed", shown, error);
+    history.unshift({ operation, at: new Date(), error: error.message });
+    tell("failed", operation, error);
     if (!quiet) toast(`${operation.label} failed. ${error.message}`, true);
     throw error;
   }

@@ -1,10 +1,10 @@
 // The REST API of the worker that sent this page. Paths are lists of segments, encoded here and nowhere else.
 import { parse } from "./exact_json.js";
 
-const ROOT = new URL("../", document.baseURI);
+export const root = new URL("../", document.baseURI);
 
 /** The address of the API as a user would type it, without a slash at its end. */
-export const address = ROOT.href.replace(/\/$/, "");
+export const address = root.href.replace(/\/$/, "");
 
 /** A request that failed. `status` is 0 when the worker could not be reached. */
 export class ApiError extends Error {
@@ -31,7 +31,7 @@ export async function call(method, segments, { query, body, signal } = {}) {
   }
   let answer;
   try {
-    answer = await fetch(new URL(pathOf(segments, query), ROOT), options);
+    answer = await fetch(new URL(pathOf(segments, query), root), options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, "The worker cannot be reached.");

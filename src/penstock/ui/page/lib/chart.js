@@ -8,8 +8,11 @@ const BOTTOM = 20;
 const TOP = 8;
 const SPANS_MS = [1, 2, 5].map((minutes) => minutes * 60_000);
 
-/** A chart in a panel's body: `{node, update(points)}`, points being `{at, value}`, the oldest first. */
-export function chart(title, unit, { colour = 1, format = rate } = {}) {
+/**
+ * A chart in a panel's body: `{node, update(points)}`, points being `{at, value}`, the oldest first; `whole` for what
+ * is counted in whole numbers.
+ */
+export function chart(title, unit, { colour = 1, format = rate, whole = false } = {}) {
   const plot = s("svg", { class: "plot", role: "img", "aria-label": title, preserveAspectRatio: "none" });
   const tip = h("div", { class: "tip", hidden: true });
   const node = h("div", { class: "chart" }, plot, tip);
@@ -17,7 +20,7 @@ export function chart(title, unit, { colour = 1, format = rate } = {}) {
   let scale = null;
   const draw = () => {
     const width = plot.clientWidth || 600;
-    scale = scaleOf(points, width);
+    scale = scaleOf(points, width, whole);
     plot.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     plot.setAttribute("aria-label", words(title, unit, points, format));
     plot.replaceChildren(...axes(scale, width, format), ...curve(points, scale, colour));
@@ -41,16 +44,17 @@ export function chart(title, unit, { colour = 1, format = rate } = {}) {
   return {
     node,
     update(found) {
-      points = found;
+      points = found.filter((point) => point.at >= found.at(-1).at - SPANS_MS.at(-1));
       draw();
     },
   };
 }
 
-function scaleOf(points, width) {
+/** `points` are those of the longest span. */
+function scaleOf(points, width, whole) {
   const end = points.at(-1)?.at ?? Date.now();
   const span = SPANS_MS.find((one) => end - (points[0]?.at ?? end) <= one) ?? SPANS_MS.at(-1);
-  const top = niceTop(Math.max(1, ...points.map((point) => point.value)));
+  const top = niceTop(Math.max(1, ...points.map((point) => point.value)), whole);
   return {
     end,
     span,
@@ -60,9 +64,10 @@ function scaleOf(points, width) {
   };
 }
 
-function niceTop(value) {
+/** The end of an axis that has a label at its middle, too: with `whole`, that is a whole number. */
+function niceTop(value, whole) {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 4, 5, 10].map((step) => step * power).find((step) => step >= value);
+  return [1, 2, 3, 4, 5, 6, 8, 10, 20].map((step) => step * power).find((step) => step >= value && !(whole && step % 2));
 }
 
 function axes(scale, width, format) {
@@ -87,13 +92,12 @@ function before(milliseconds) {
 }
 
 function curve(points, scale, colour) {
-  const shown = points.filter((point) => point.at >= scale.end - scale.span);
-  if (shown.length < 2) return [];
-  const steps = shown.map((point) => `${scale.x(point.at).toFixed(1)} ${scale.y(point.value).toFixed(1)}`);
+  if (points.length < 2) return [];
+  const steps = points.map((point) => `${scale.x(point.at).toFixed(1)} ${scale.y(point.value).toFixed(1)}`);
   const base = scale.y(0);
   const line = `M${steps.join("L")}`;
   return [
-    s("path", { class: ["under", `fill-${colour}`], d: `${line}V${base}H${scale.x(shown[0].at).toFixed(1)}Z` }),
+    s("path", { class: ["under", `fill-${colour}`], d: `${line}V${base}H${scale.x(points[0].at).toFixed(1)}Z` }),
     s("path", { class: ["curve", `stroke-${colour}`], d: line }),
   ];
 }

@@ -1,39 +1,61 @@
 // What a user would type to do the same: with curl, and with the penstock command.
 import { address, pathOf } from "./api.js";
+import { shownConfig, shownText } from "./secret_looks.js";
+import { hasUsers } from "./users.js";
 
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
-const DEFAULT_ADDRESSES = new Set(["http://localhost:8083", "http://127.0.0.1:8083"]);
 
 /** One word for a POSIX shell. */
 export function quoted(word) {
   return PLAIN.test(word) ? word : `'${String(word).replaceAll("'", `'\\''`)}'`;
 }
 
-/** The curl command of an operation. */
-export function curlOf({ method, path, query, body }) {
+/** The curl command of an operation. Of a user the page knows no name: curl asks for the password. */
+export function curlOf(operation) {
+  const { method, path, query, body } = covered(operation);
   const words = ["curl"];
+  if (hasUsers()) words.push("-u", "USER");
   if (method !== "GET") words.push("-X", method);
   words.push(quoted(`${address}/${pathOf(path, query)}`));
   if (body !== undefined) words.push("-H", "'Content-Type: application/json'", "-d", quoted(JSON.stringify(body)));
   return words.join(" ");
 }
 
-/** The penstock command of an operation; `stdin` is a value that it reads as JSON. */
-export function penstockOf({ cli, stdin }) {
-  const where = DEFAULT_ADDRESSES.has(address) ? [] : ["--url", quoted(address)];
-  const line = ["penstock", ...cli.map(quoted), ...where].join(" ");
-  return stdin === undefined ? line : `${line} <<'EOF'\n${typeof stdin === "string" ? stdin : JSON.stringify(stdin, null, 2)}\nEOF`;
+/** The line of the penstock command; null where the client has none. Names that look like options stand behind `--`. */
+export function penstockLine({ cli }) {
+  if (!cli) return null;
+  const { verb, names, options } = cli;
+  const where = ["--url", address];
+  const odd = names.some((name) => name.startsWith("-"));
+  const words = odd ? [...verb, ...options, ...where, "--", ...names] : [...verb, ...names, ...options, ...where];
+  return ["penstock", ...words.map(quoted)].join(" ");
 }
 
-/** The curl command without the values that a password field gave: for showing, not for sending. */
-export function masked(operation, secrets) {
-  if (!secrets?.size) return operation;
-  const hide = (value) => {
-    if (Array.isArray(value)) return value.map(hide);
-    if (value === null || typeof value !== "object") return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [key, secrets.has(key) && typeof one === "string" ? "…" : hide(one)]),
-    );
-  };
-  return { ...operation, body: hide(operation.body), stdin: operation.stdin === undefined ? undefined : hide(operation.stdin) };
+/**
+ * All that has to be typed for the penstock command: `stdin` is a value that it reads as JSON, `file` one that it
+ * reads from the disk.
+ */
+export function penstockOf(operation) {
+  const { stdin, file } = covered(operation);
+  const line = penstockLine(operation);
+  if (line === null) return null;
+  if (file) return `${withText(`cat > ${quoted(file.name)}`, file.text)}\n${line}`;
+  return stdin === undefined ? line : withText(line, JSON.stringify(stdin, null, 2));
+}
+
+/** A here-document, ended by a word that is no line of the text. */
+function withText(line, text) {
+  const lines = new Set(text.split("\n"));
+  let end = "EOF";
+  while (lines.has(end)) end += "_";
+  return `${line} <<'${end}'\n${text.replace(/\n$/, "")}\n${end}`;
+}
+
+/** The operation without secrets: for showing, not for sending. */
+function covered(operation) {
+  const { secrets, texts, body, stdin, file } = operation;
+  if (secrets) return { ...operation, body: shownConfig(body, secrets), stdin: shownConfig(stdin, secrets) };
+  if (!texts) return operation;
+  const hide = (one) => ({ ...one, text: shownText(one.text) });
+  return { ...operation, body: { ...body, files: body.files.map(hide) }, file: file && hide(file) };
 }

@@ -1,9 +1,11 @@
 // A form made of a plugin's configuration definition, checked by the worker while it is filled in.
+import { viewing } from "./actions.js";
 import { call } from "./api.js";
 import { debounced, h } from "./dom.js";
 import { FormField } from "./form_field.js";
 import { plural } from "./format.js";
 import { icon } from "./icons.js";
+import { validate } from "./operations.js";
 import { notice } from "./parts.js";
 import { OtherKeys } from "./other_keys.js";
 
@@ -14,16 +16,19 @@ const TRANSFORM = /^(transforms|predicates)\./;
 const HIDDEN = new Set(["connector.class"]);
 
 /**
- * `config` is a plain object that is changed in place; `fixed` are keys that cannot be edited. `onState` is called
- * with `{errors, secrets, pending, problem}` whenever something is known.
+ * `config` is a plain object that is changed in place; `fixed` are keys that cannot be edited, `verb` what the client
+ * does with it (`create`, `apply`). `onState` is called with `{errors, secrets, pending, problem}` whenever something
+ * is known.
  */
 export class ConfigForm {
-  constructor(plugin, config, { fixed = [], strict = false, signal, onState }) {
+  constructor(plugin, config, { fixed = [], strict = false, verb = "create", signal, onState }) {
     this.plugin = plugin;
     this.config = config;
     this.hidden = new Set([...HIDDEN, ...fixed]);
     this.touched = new Set();
     this.strict = strict;
+    this.verb = verb;
+    this.edited = verb === "create";
     this.signal = signal;
     this.onState = onState;
     this.fields = new Map();
@@ -43,6 +48,7 @@ export class ConfigForm {
     if (value === null) delete this.config[key];
     else this.config[key] = value;
     this.touched.add(key);
+    this.edited = true;
     this.onState({ pending: true, secrets: this.secrets });
     this.#validateSoon();
   }
@@ -51,7 +57,7 @@ export class ConfigForm {
   replace(config) {
     for (const key of Object.keys(this.config)) delete this.config[key];
     Object.assign(this.config, config);
-    this.strict = true;
+    this.strict = this.edited = true;
     return this.validate();
   }
 
@@ -60,9 +66,11 @@ export class ConfigForm {
     this.#turn += 1;
     const turn = this.#turn;
     try {
-      const answer = await call("PUT", ["connector-plugins", this.plugin, "config", "validate"], { body: { ...this.config, "connector.class": this.config["connector.class"] ?? this.plugin }, signal: this.signal });
+      const asked = validate(this.plugin, { ...this.config, "connector.class": this.config["connector.class"] ?? this.plugin }, this.verb);
+      const answer = await call(asked.method, asked.path, { body: asked.body, signal: this.signal });
       if (turn !== this.#turn) return null;
       this.#show(answer);
+      if (this.edited) viewing({ ...asked, secrets: this.secrets });
       this.onState({ pending: false, errors: answer.error_count, secrets: this.secrets });
       return answer;
     } catch (error) {

@@ -18,9 +18,19 @@ export function showDialog(title, body, foot, onclose) {
   return { node, close };
 }
 
+/** Ask which of some ways to go: the `id` of one of `choices` (`{id, label, danger}`), null when the user goes back. */
+export function chosen(title, text, choices) {
+  return new Promise((resolve) => {
+    let found = null;
+    const pick = ({ id, label, danger }) => button(label, { kind: danger ? "danger" : null, onclick: () => { found = id; close(); } });
+    const { close } = showDialog(title, h("div", { class: "stack" }, text), [button("Cancel", { autofocus: true, onclick: () => close() }), ...choices.map(pick)], () => resolve(found));
+  });
+}
+
 /**
  * Ask before something is done. `operations` gives what will be done, for its commands; with `options` (a node) the
- * user may change it, after which `refresh` draws the commands again. True when agreed.
+ * user may change it, after which `refresh` draws the commands again. True when agreed. What is dangerous is not done
+ * by a careless Enter: then the focus is on going back.
  */
 export function confirmed(title, { text, operations, agree, danger, options }) {
   return new Promise((resolve) => {
@@ -37,8 +47,8 @@ export function confirmed(title, { text, operations, agree, danger, options }) {
       title,
       content,
       [
-        button("Cancel", { onclick: () => close() }),
-        button(agree, { kind: danger ? "danger" : "primary", autofocus: true, onclick: () => { agreed = true; close(); } }),
+        button("Cancel", { autofocus: Boolean(danger), onclick: () => close() }),
+        button(agree, { kind: danger ? "danger" : "primary", autofocus: !danger, onclick: () => { agreed = true; close(); } }),
       ],
       () => resolve(agreed),
     );

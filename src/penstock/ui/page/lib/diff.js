@@ -1,5 +1,6 @@
 // What differs between two configurations, key by key.
 import { h } from "./dom.js";
+import { shown } from "./secret_looks.js";
 
 /** `[{key, before, after}]`, undefined where a key is missing. */
 export function changes(before, after) {
@@ -7,11 +8,11 @@ export function changes(before, after) {
   return keys.filter((key) => before[key] !== after[key]).map((key) => ({ key, before: before[key], after: after[key] }));
 }
 
-/** A table of changes; values of `secrets` are not shown. */
-export function diffTable(found, secrets = new Set()) {
+/** A table of changes, without secrets; `secrets` are keys that are declared as such. */
+export function diffTable(found, secrets) {
   const value = (key, text) => {
     if (text === undefined) return h("span", { class: "none" }, "not set");
-    return secrets.has(key) ? "••••••" : String(text);
+    return String(shown(key, text, secrets));
   };
   const kind = ({ before, after }) => (before === undefined ? "added" : after === undefined ? "removed" : "changed");
   const rows = found.map((one) =>

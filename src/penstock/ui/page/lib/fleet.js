@@ -1,9 +1,10 @@
 // All connectors, as views want them.
 import { get } from "./api.js";
-import { reason } from "./format.js";
+import { reason, withoutModules } from "./format.js";
+import { needsAttention } from "./health.js";
 import { overall } from "./states.js";
 
-/** Connectors by name: `{name, type, className, state, status, health, config, workers, why}`. */
+/** Connectors by name: `{name, type, className, state, status, health, config, workers, failed, why}`. */
 export async function connectors(signal) {
   const found = await get(["connectors"], { query: { expand: ["status", "info", "health"] }, signal });
   return Object.entries(found)
@@ -22,8 +23,9 @@ function connectorOf(name, { status, info, health }) {
     config: info.config,
     type: status.type,
     className: info.config["connector.class"] ?? "",
-    state: overall(status),
+    state: overall(status, health),
     workers: [...new Set(parts.map((part) => part.worker_id))].sort(),
-    why: failed ? reason(failed.trace) || "It failed without a trace." : null,
+    failed: Boolean(failed),
+    why: failed ? reason(failed.trace) || "It failed without a trace." : health && needsAttention(health) ? withoutModules(health.reason ?? "") : null,
   };
 }

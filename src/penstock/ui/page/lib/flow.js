@@ -3,15 +3,20 @@ import { get, getOr } from "./api.js";
 
 const KEEP_MS = 10 * 60 * 1000;
 const WINDOW_MS = 10_000;
+const RESET = "consumer.override.auto.offset.reset";
 
-/** A number that only grows, observed from time to time. */
+/** Numbers that only grow, such as offsets of partitions, observed from time to time; how fast they grow together. */
 class Counter {
   seen = [];
   rates = [];
+  #parts = new Map();
+  #total = 0;
 
-  observe(at, total) {
-    const last = this.seen.at(-1);
-    if (last && total < last.total) this.seen = [];
+  /** `parts` are numbers by name. One that is new, or smaller than before, has not moved: it is counted from there. */
+  observe(at, parts) {
+    for (const [name, value] of parts) this.#total += Math.max(0, value - (this.#parts.get(name) ?? value));
+    this.#parts = new Map(parts);
+    const total = this.#total;
     this.seen.push({ at, total });
     while (this.seen[0].at < at - KEEP_MS) this.seen.shift();
     const first = this.seen.find((one) => one.at >= at - WINDOW_MS);
@@ -32,14 +37,20 @@ function counter(key) {
   return counters.get(key);
 }
 
-export const endOf = (topic) => topic.partitions.reduce((sum, one) => sum + one.end, 0);
 export const countOf = (topic) => topic.partitions.reduce((sum, one) => sum + one.end - one.start, 0);
 
-/** Take note of `GET /topics`; the records a second into all of them, and into each by its name. */
+const endsOf = (topics) => topics.flatMap((topic) => topic.partitions.map((one) => [`${topic.name}-${one.partition}`, one.end]));
+
+/** Take note of one topic, for `topicRate`. */
+export function observeTopic(topic, at = Date.now()) {
+  counter(`topic ${topic.name}`).observe(at, endsOf([topic]));
+}
+
+/** Take note of `GET /topics`; the records a second into all of them. */
 export function observeTopics(topics) {
   const at = Date.now();
-  for (const topic of topics) counter(`topic ${topic.name}`).observe(at, endOf(topic));
-  counter("topics").observe(at, topics.reduce((sum, topic) => sum + endOf(topic), 0));
+  for (const topic of topics) observeTopic(topic, at);
+  counter("topics").observe(at, endsOf(topics));
   return counter("topics");
 }
 
@@ -49,28 +60,48 @@ export const topicRate = (name) => counters.get(`topic ${name}`)?.now ?? null;
  * Look at one connector: `{rates, now, lags, lag}`. A sink's records are those it committed, a source's those that
  * its topics got. `lag` is null where it is not known.
  */
-export async function observeConnector(name, type, signal) {
+export async function observeConnector({ name, config, type }, signal) {
   const at = Date.now();
-  const topics = new Map((await get(["topics"], { signal })).map((topic) => [topic.name, topic]));
+  const topics = await get(["topics"], { signal });
   const moved = counter(`connector ${name}`);
   const behind = lags.get(name) ?? lags.set(name, []).get(name);
   let lag = null;
   if (type === "sink") {
     const { offsets } = await get(["connectors", name, "offsets"], { signal });
     const places = offsets.filter((one) => one.offset && typeof one.partition.kafka_topic === "string");
-    moved.observe(at, places.reduce((sum, one) => sum + Number(one.offset.kafka_offset), 0));
-    lag = places.reduce((sum, one) => sum + behindOf(one, topics), 0);
-    if (places.length) behind.push({ at, value: lag });
+    const committed = new Map(places.map(({ partition, offset }) => [`${partition.kafka_topic}-${partition.kafka_partition}`, Number(offset.kafka_offset)]));
+    moved.observe(at, committed);
+    lag = lagOf(topics.filter(readsTopic(config)), committed, config[RESET] === "latest");
+    if (lag !== null) behind.push({ at, value: lag });
   } else {
     const used = await getOr({}, ["connectors", name, "topics"], { signal });
-    const names = used[name]?.topics ?? [];
-    moved.observe(at, names.reduce((sum, topic) => sum + (topics.has(topic) ? endOf(topics.get(topic)) : 0), 0));
+    const names = new Set(used[name]?.topics);
+    moved.observe(at, endsOf(topics.filter((topic) => names.has(topic.name))));
   }
   while (behind.length && behind[0].at < at - KEEP_MS) behind.shift();
   return { rates: moved.rates, now: moved.now, lags: behind, lag };
 }
 
-function behindOf({ partition, offset }, topics) {
-  const end = topics.get(partition.kafka_topic)?.partitions.find((one) => one.partition === partition.kafka_partition)?.end;
-  return end === undefined ? 0 : Math.max(0, end - Number(offset.kafka_offset));
+/** Whether a sink reads a topic. */
+function readsTopic(config) {
+  if (!config["topics.regex"]) {
+    const names = new Set((config.topics ?? "").split(",").map((name) => name.trim()));
+    return (topic) => names.has(topic.name);
+  }
+  try {
+    const pattern = new RegExp(`^(?:${config["topics.regex"]})$`);
+    return (topic) => pattern.test(topic.name);
+  } catch {
+    return () => false;
+  }
+}
+
+/**
+ * Records that a sink has to read yet: of a partition without an offset all of them, as it begins at the start. Null
+ * where there is no topic, and for a sink that begins `atEnd`, while nothing tells where that was.
+ */
+function lagOf(topics, committed, atEnd) {
+  const partitions = topics.flatMap((topic) => topic.partitions.map((one) => ({ ...one, offset: committed.get(`${topic.name}-${one.partition}`) })));
+  if (!partitions.length || (atEnd && partitions.some((one) => one.offset === undefined))) return null;
+  return partitions.reduce((sum, { start, end, offset = start }) => sum + Math.max(0, end - Math.max(start, offset)), 0);
 }

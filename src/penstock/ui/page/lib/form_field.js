@@ -1,7 +1,7 @@
 // One key of a configuration: its input, what it means, what is wrong with it.
+import { Cover } from "./cover.js";
 import { h, uniqueId } from "./dom.js";
 import { icon } from "./icons.js";
-import { button } from "./parts.js";
 
 const NUMBERS = new Set(["INT", "LONG", "SHORT", "DOUBLE"]);
 
@@ -45,27 +45,25 @@ export class FormField {
     }
     return h("input", {
       ...common,
-      type: type === "PASSWORD" ? "password" : "text",
       inputmode: NUMBERS.has(type) ? "decimal" : null,
       list: type === "PASSWORD" ? null : `${this.id}-choices`,
       placeholder: fallback ?? (type === "LIST" ? "separated by commas" : ""),
-      autocomplete: type === "PASSWORD" ? "new-password" : "off",
       spellcheck: "false",
     });
   }
 
   #dressed({ type, display_name: title, name }) {
-    if (type !== "PASSWORD") return this.input;
-    const reveal = () => {
-      this.input.type = this.input.type === "password" ? "text" : "password";
-    };
-    return h("div", { class: "with-button" }, this.input, button(`Show ${title || name}`, { iconName: "eye", iconOnly: true, onclick: reveal }));
+    if (type === "BOOLEAN") return this.input;
+    this.cover = new Cover(this.input, name, { label: title || name, declared: type === "PASSWORD" });
+    return this.cover.node;
   }
 
   /** Show a value of the configuration; what is being typed is left alone. */
   setValue(value) {
     const text = value ?? "";
-    if (document.activeElement !== this.input && this.input.value !== text) this.input.value = text;
+    if (document.activeElement === this.input) return;
+    if (this.input.value !== text) this.input.value = text;
+    this.cover?.update();
   }
 
   /** Show what validation said. A required key that the worker does not miss is filled in by it. */

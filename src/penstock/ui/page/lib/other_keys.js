@@ -1,4 +1,5 @@
 // Keys of a configuration that no definition knows: shown, editable, and a way to add one.
+import { Cover } from "./cover.js";
 import { h, uniqueId } from "./dom.js";
 import { button } from "./parts.js";
 
@@ -19,6 +20,7 @@ export class OtherKeys {
       ),
     );
     this.inputs = new Map();
+    this.covers = new Map();
   }
 
   #add() {
@@ -36,6 +38,7 @@ export class OtherKeys {
     if (JSON.stringify(names) !== JSON.stringify([...this.inputs.keys()])) {
       const old = this.inputs;
       this.inputs = new Map(entries.map(([key, value]) => [key, old.get(key) ?? this.#input(key, value)]));
+      for (const key of this.covers.keys()) if (!this.inputs.has(key)) this.covers.delete(key);
       const focused = document.activeElement;
       this.list.replaceChildren(...names.map((key) => this.#field(key)));
       if (this.list.contains(focused)) focused.focus({ preventScroll: true });
@@ -43,17 +46,21 @@ export class OtherKeys {
     }
     for (const [key, value] of entries) {
       const input = this.inputs.get(key);
-      if (document.activeElement !== input) input.value = value ?? "";
+      if (document.activeElement === input) continue;
+      input.value = value ?? "";
+      this.covers.get(key).update();
     }
   }
 
   #input(key, value) {
-    return h("input", { id: uniqueId("other"), value: value ?? "", spellcheck: "false", autocomplete: "off", oninput: (event) => this.changed(key, event.target.value) });
+    const input = h("input", { id: uniqueId("other"), value: value ?? "", spellcheck: "false", oninput: (event) => this.changed(key, event.target.value) });
+    this.covers.set(key, new Cover(input, key));
+    return input;
   }
 
   #field(key) {
     const input = this.inputs.get(key);
     const drop = button(`Remove ${key}`, { iconName: "trash", iconOnly: true, onclick: () => this.changed(key, null) });
-    return h("div", { class: "field", "data-field": key }, h("div", { class: "about" }, h("label", { for: input.id, class: "mono" }, key)), h("div", { class: "with-button" }, input, drop));
+    return h("div", { class: "field", "data-field": key }, h("div", { class: "about" }, h("label", { for: input.id, class: "mono" }, key)), h("div", { class: "with-button" }, this.covers.get(key).node, drop));
   }
 }

@@ -103,7 +103,7 @@ export function commandsOf(operations) {
   return h(
     "div",
     { class: "commands" },
-    copyable("penstock command", list.map(penstockOf).join("\n")),
+    list.every((operation) => operation.cli) ? copyable("penstock command", list.map(penstockOf).join("\n")) : null,
     copyable("curl command", list.map(curlOf).join("\n")),
   );
 }

@@ -1,7 +1,7 @@
 // The frame around the views: pages, theme, worker, the commands below, shortcuts.
 import { done, onActivity } from "./actions.js";
 import { address, get } from "./api.js";
-import { curlOf, penstockOf } from "./commands.js";
+import { curlOf, penstockLine, penstockOf } from "./commands.js";
 import { showDialog } from "./dialogs.js";
 import { h } from "./dom.js";
 import { clock } from "./format.js";
@@ -11,6 +11,7 @@ import { commandsOf, copyButton, empty } from "./parts.js";
 import { Life } from "./polling.js";
 import { go, link } from "./router.js";
 import { nextTheme, theme, THEMES } from "./theme.js";
+import { learnOfUsers } from "./users.js";
 
 const PAGES = [
   { key: "o", part: "", label: "Overview", sign: "overview" },
@@ -47,9 +48,9 @@ export function buildShell() {
     facts,
   );
   document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
-  buildStrip(document.getElementById("strip"));
+  const drawStrip = buildStrip(document.getElementById("strip"));
   listenToKeys();
-  watchWorker(facts);
+  watchWorker(facts, drawStrip);
 }
 
 /** Mark the page that is shown. */
@@ -82,10 +83,10 @@ function buildStrip(strip) {
   const text = () => {
     const operation = shown();
     if (!operation) return "";
-    return form === "penstock" ? penstockOf(operation) : curlOf(operation);
+    return (form === "penstock" && penstockOf(operation)) || curlOf(operation);
   };
   const draw = () => {
-    code.textContent = text().split("\n")[0];
+    code.textContent = (form === "penstock" && shown() && penstockLine(shown())) || text();
     code.title = text();
     told.textContent = state.preview ? "would run" : state.last ? state.told : "";
   };
@@ -108,6 +109,7 @@ function buildStrip(strip) {
     else [state.last, state.told] = [operation, error ? "failed" : "done"];
     draw();
   });
+  return draw;
 }
 
 function showHistory() {
@@ -145,12 +147,13 @@ function listenToKeys() {
   });
 }
 
-function watchWorker(facts) {
+function watchWorker(facts, drawStrip) {
   const banner = document.getElementById("banner");
   const life = new Life();
   life.poll(
     async () => {
       const info = await get([]);
+      if (await learnOfUsers()) drawStrip();
       const health = await get(["health"]).catch((error) => ({ status: error.status ? "starting" : "gone", message: error.message }));
       if (health.status === "gone") throw new Error(health.message);
       banner.hidden = health.status === "healthy";

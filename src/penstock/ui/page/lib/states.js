@@ -1,10 +1,12 @@
 // The states of connectors and tasks: a word, a colour and a sign for each, never the colour alone.
 import { h } from "./dom.js";
+import { needsAttention } from "./health.js";
 import { icon } from "./icons.js";
 
 export const STATES = {
   RUNNING: { label: "Running", colour: "green", sign: "running" },
   DEGRADED: { label: "Degraded", colour: "amber", sign: "warn" },
+  STALLED: { label: "Stalled", colour: "amber", sign: "waiting" },
   FAILED: { label: "Failed", colour: "red", sign: "failed" },
   PAUSED: { label: "Paused", colour: "blue", sign: "paused" },
   STOPPED: { label: "Stopped", colour: "grey", sign: "stopped" },
@@ -14,17 +16,21 @@ export const STATES = {
 
 export const describe = (state) => STATES[state] ?? { label: state, colour: "grey", sign: "info" };
 
-/** The state of a connector with its tasks: DEGRADED when it runs and some of its tasks failed. */
-export function overall(status) {
+/**
+ * The state of a connector with its tasks and its health: DEGRADED when it runs and some of its tasks failed or have
+ * trouble, STALLED when it runs and does not come on.
+ */
+export function overall(status, health) {
   const state = status.connector.state;
   const failed = status.tasks.filter((task) => task.state === "FAILED").length;
   if (state !== "FAILED" && failed) return failed === status.tasks.length ? "FAILED" : "DEGRADED";
-  return state;
+  return state === "RUNNING" && health && needsAttention(health) ? health.health.toUpperCase() : state;
 }
 
-export function badge(state) {
+/** `why` is told to who points at it. */
+export function badge(state, why) {
   const { label, colour, sign } = describe(state);
-  return h("span", { class: ["state", colour], "data-state": state }, icon(sign), label);
+  return h("span", { class: ["state", colour], "data-state": state, title: why }, icon(sign), label);
 }
 
 /** One small bar a task, and how many of them run. */

@@ -4,9 +4,14 @@ import { get } from "./api.js";
 export const KEEP = 500;
 const PAGE = 200;
 
-/** Records of a topic from a chosen place on, newest last. */
+/**
+ * Records of a topic from a chosen place on, newest last. After the first question `from` are the offsets it began at,
+ * and `options` those that make the client begin there.
+ */
 export class Tail {
   records = [];
+  from = null;
+  options = [];
   next = null;
   dropped = 0;
 
@@ -18,7 +23,8 @@ export class Tail {
 
   /** Ask once; how many records came. */
   async ask() {
-    this.next ??= await this.#begin();
+    this.from ??= await this.#begin();
+    this.next ??= this.from;
     const page = await get(["topics", this.topic, "records"], { query: { from: this.next, limit: PAGE }, signal: this.signal });
     this.next = page.next;
     this.more = page.more;
@@ -33,8 +39,10 @@ export class Tail {
     const { partitions } = await get(["topics", this.topic], { signal: this.signal });
     if (this.start === "recent") {
       const each = Math.max(1, Math.floor(100 / Math.max(1, partitions.length)));
+      this.options = ["--last", String(each)];
       return partitions.map((one) => `${one.partition}:${Math.max(one.start, one.end - each)}`).join(",");
     }
+    this.options = this.start === "latest" ? ["--last", "0"] : ["--since", this.start];
     if (this.start === "earliest") return partitions.map((one) => `${one.partition}:${one.start}`).join(",");
     const { offsets } = await get(["topics", this.topic, "offsets"], { query: { at: this.start }, signal: this.signal });
     return offsets.map((offset, partition) => `${partition}:${offset}`).join(",");

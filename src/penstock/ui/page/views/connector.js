@@ -3,7 +3,8 @@ import { perform, viewing } from "../lib/actions.js";
 import { get } from "../lib/api.js";
 import { confirmed } from "../lib/dialogs.js";
 import { h, onChange, swap } from "../lib/dom.js";
-import { shortClass } from "../lib/format.js";
+import { dropDraft } from "../lib/drafts.js";
+import { shortClass, withoutModules } from "../lib/format.js";
 import * as operations from "../lib/operations.js";
 import { button, empty, notice } from "../lib/parts.js";
 import { Life } from "../lib/polling.js";
@@ -65,9 +66,9 @@ export function connectorView(root, life, { parts }) {
   life.onEnd(() => tab?.life.end());
   open(parts[2] ?? "");
 
-  const drawHead = onChange((state, target, type, className, version) => {
-    swap(beside, badge(state), h("span", { class: "tag" }, type), h("span", { class: "tag" }, `${shortClass(className)}${version ? ` ${version}` : ""}`));
-    swap(actions, actionsOf(name, state, target, shared));
+  const drawHead = onChange((state, why, failed, target, type, className, version) => {
+    swap(beside, badge(state, why), h("span", { class: "tag" }, type), h("span", { class: "tag" }, `${shortClass(className)}${version ? ` ${version}` : ""}`));
+    swap(actions, actionsOf(name, failed, target, shared));
   });
   const refresh = life.poll(
     async () => {
@@ -77,8 +78,9 @@ export function connectorView(root, life, { parts }) {
       );
       trouble.replaceChildren();
       missing(false);
-      const { status, info } = shared;
-      drawHead(overall(status), status.connector.state, status.type, info.config["connector.class"], status.connector.version);
+      const { status, info, health } = shared;
+      const failed = [status.connector, ...status.tasks].some((part) => part.state === "FAILED");
+      drawHead(overall(status, health), withoutModules(health.reason ?? ""), failed, status.connector.state, status.type, info.config["connector.class"], status.connector.version);
       tab.update(shared);
     },
     EVERY_MS,
@@ -97,7 +99,7 @@ export function connectorView(root, life, { parts }) {
   };
 }
 
-function actionsOf(name, state, target, shared) {
+function actionsOf(name, failed, target, shared) {
   const act = (operation) => perform(operation).catch(() => {}).then(shared.refresh);
   const plain = (label, iconName, operation, kind) =>
     button(label, { iconName, kind, key: label, operation, onclick: () => act(operation()) });
@@ -105,7 +107,7 @@ function actionsOf(name, state, target, shared) {
   return [
     resting ? plain("Resume", "play", () => operations.resume(name), "primary") : plain("Pause", "pause", () => operations.pause(name)),
     target !== "STOPPED" && plain("Stop", "stop", () => operations.stop(name)),
-    (state === "FAILED" || state === "DEGRADED") && plain("Restart failed", "restart", () => operations.restartFailed(name), "primary"),
+    failed && plain("Restart failed", "restart", () => operations.restartFailed(name), "primary"),
     target !== "STOPPED" && plain("Restart", "restart", () => operations.restart(name)),
     h("a", { class: "button", href: link(["new", "copy"], { of: name }) }, "Copy"),
     button("Delete", { iconName: "trash", kind: "danger", key: "Delete", operation: () => operations.remove(name), onclick: () => askDelete(name) }),
@@ -125,6 +127,7 @@ async function askDelete(name) {
   if (!agreed) return;
   try {
     await perform(operation());
+    dropDraft(name);
     go(["connectors"]);
   } catch {
     // The user was told.

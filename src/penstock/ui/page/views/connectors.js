@@ -149,7 +149,7 @@ function rowOf(one, chosen, draw, act) {
       h("div", { class: "name-cell" }, h("a", { href: link(["connectors", name]), "data-key": `to ${name}` }, name), h("span", { class: "quiet small" }, shortClass(one.className)),
         one.why && h("span", { class: "quiet small cut wrap" }, one.why)),
     ),
-    h("td", {}, badge(one.state)),
+    h("td", {}, badge(one.state, one.why)),
     h("td", { class: "aside" }, taskBars(one.status.tasks)),
     h("td", { class: "aside" }, h("span", { class: "check" }, icon(one.type === "sink" ? "sink" : "source"), one.type)),
     h("td", { class: "quiet small worker aside" }, one.workers.map((worker) => h("div", {}, worker))),
@@ -158,7 +158,7 @@ function rowOf(one, chosen, draw, act) {
       { class: "aside" },
       h("div", { class: "row end" },
         runs ? quick("Pause", "pause", () => operations.pause(name)) : quick("Resume", "play", () => operations.resume(name)),
-        quick("Restart", "restart", () => (one.why ? operations.restartFailed(name) : operations.restart(name)))),
+        quick("Restart", "restart", () => (one.failed ? operations.restartFailed(name) : operations.restart(name)))),
     ),
   );
 }

@@ -1,7 +1,6 @@
 // A new connector: choose a plugin, fill in the form that its definition makes, create.
 import { perform, viewing } from "../lib/actions.js";
 import { get } from "../lib/api.js";
-import { masked } from "../lib/commands.js";
 import { configEditor } from "../lib/config_editor.js";
 import { stateOf } from "../lib/config_form.js";
 import { h, swap } from "../lib/dom.js";
@@ -35,6 +34,7 @@ function choosePlugin(root, life) {
   let plugins = null;
   let text = "";
   const draw = () => {
+    if (!plugins) return;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     const found = plugins.filter((plugin) => words.every((word) => `${plugin.class} ${plugin.type}`.toLowerCase().includes(word)));
     const part = (type, title) => {
@@ -68,8 +68,8 @@ function fillIn(root, life, plugin, config) {
   const preview = h("div");
   const initial = h("select", { id: "initial-state", onchange: () => draw() }, STATES.map(([value, label]) => h("option", { value }, label)));
   let secrets = new Set();
-  const operation = () => operations.create(config.name ?? "", { ...config }, initial.value);
-  const draw = () => preview.replaceChildren(commandsOf(masked(operation(), secrets)));
+  const operation = () => operations.create(config.name ?? "", { ...config }, initial.value, secrets);
+  const draw = () => preview.replaceChildren(commandsOf(operation()));
   const editor = configEditor(plugin, config, {
     signal: life.signal,
     onState: (now) => {
@@ -86,7 +86,7 @@ function fillIn(root, life, plugin, config) {
       return;
     }
     try {
-      await perform(operation(), { secrets });
+      await perform(operation());
       go(["connectors", config.name]);
     } catch {
       // The user was told; the form stays as it is.

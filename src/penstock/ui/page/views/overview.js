@@ -15,7 +15,7 @@ import { describe } from "../lib/states.js";
 
 const EVERY_MS = 2500;
 const TILES = ["RUNNING", "DEGRADED", "FAILED", "PAUSED", "STOPPED"];
-const PASSING = ["RESTARTING", "UNASSIGNED"];
+const RARE = ["STALLED", "RESTARTING", "UNASSIGNED"];
 
 export function overviewView(root, life) {
   document.title = "Overview – Penstock";
@@ -58,14 +58,14 @@ export function overviewView(root, life) {
 }
 
 function countsOf(fleet) {
-  const counts = Object.fromEntries([...TILES, ...PASSING].map((state) => [state, 0]));
+  const counts = Object.fromEntries([...TILES, ...RARE].map((state) => [state, 0]));
   for (const one of fleet) counts[one.state] = (counts[one.state] ?? 0) + 1;
   const tasks = fleet.flatMap((one) => one.status.tasks);
   return { counts, total: fleet.length, tasks: tasks.length, running: tasks.filter((task) => task.state === "RUNNING").length };
 }
 
 function tilesOf({ counts, total, tasks, running }) {
-  const shown = [...TILES, ...PASSING.filter((state) => counts[state])];
+  const shown = [...TILES, ...RARE.filter((state) => counts[state])];
   const all = h(
     "a",
     { class: "tile", href: link(["connectors"]), "data-key": "all" },
@@ -90,7 +90,7 @@ function stateTile(state, count) {
 function attentionOf(fleet, cleanups, declared) {
   const failed = fleet
     .filter((one) => needsAttention(one.health))
-    .map((one) => ({ kind: "failed", name: one.name, health: one.health.health, why: withoutModules(one.health.reason ?? ""), failed: Boolean(one.why) }));
+    .map((one) => ({ kind: "failed", name: one.name, health: one.health.health, why: withoutModules(one.health.reason ?? ""), failed: one.failed }));
   const idle = fleet
     .filter((one) => one.state === "RUNNING" && !one.status.tasks.length)
     .map((one) => ({ kind: "idle", name: one.name }));

@@ -11,6 +11,7 @@ import { planView } from "../lib/plan_view.js";
 import { link } from "../lib/router.js";
 
 const EVERY_MS = 4000;
+const SOURCE = "pipelines";
 const EXAMPLE = `pipelines:
   - id: orders
     status: running
@@ -36,25 +37,28 @@ export function pipelinesView(root, life) {
 }
 
 function planner(life, changed) {
-  const file = h("input", { id: "file-name", value: "orders.yaml", spellcheck: "false", autocomplete: "off", oninput: () => forget() });
+  const file = h("input", { id: "file-name", value: `${SOURCE}/orders.yaml`, spellcheck: "false", autocomplete: "off", oninput: () => forget() });
   const area = h("textarea", { id: "file-text", rows: "14", spellcheck: "false", placeholder: EXAMPLE, oninput: () => forget() });
   const adopt = h("input", { type: "checkbox", onchange: () => forget() });
   const shown = h("div", { class: "stack loose", "aria-live": "polite" });
+  let picked = null;
   const forget = () => swap(shown);
+  const pipeline = () => ({ file: file.value.trim() || `${SOURCE}/pipeline.yaml`, text: area.value, onDisk: area.value === picked });
   const picker = h("input", {
     type: "file", class: "unseen", id: "file-pick", accept: ".yaml,.yml,.json", tabindex: "-1", "aria-hidden": "true",
     onchange: async () => {
-      const [picked] = picker.files;
-      if (!picked) return;
-      file.value = picked.name;
-      area.value = await picked.text();
+      const [found] = picker.files;
+      if (!found) return;
+      file.value = `${SOURCE}/${found.name}`;
+      area.value = await found.text();
+      picked = area.value;
       picker.value = "";
       makePlan();
     },
   });
   const makePlan = async () => {
-    const operation = operations.plan(file.value.trim() || "pipeline.yaml", area.value || EXAMPLE, adopt.checked);
     if (!area.value) area.value = EXAMPLE;
+    const operation = operations.plan(pipeline(), adopt.checked);
     viewing(operation);
     swap(shown, notice("blue", "Planning …"));
     try {
@@ -66,7 +70,7 @@ function planner(life, changed) {
     }
   };
   const applyPlan = async (plan) => {
-    const operation = operations.apply(file.value.trim() || "pipeline.yaml", area.value, adopt.checked, plan.hash);
+    const operation = operations.apply(pipeline(), adopt.checked, plan.hash);
     const agreed = await confirmed(`Apply ${plural(plan.changes.length, "change")}?`, {
       text: h("ul", { class: "stack" }, plan.changes.map((change) => h("li", {}, change.summary))), operations: () => operation, agree: "Apply",
       danger: plan.changes.some((change) => change.action === "delete"),
@@ -85,7 +89,7 @@ function planner(life, changed) {
     panel("Plan a file", { tools: h("div", { class: "push" }, picker, button("Choose a file …", { small: true, iconName: "pipelines", onclick: () => picker.click() })) },
       h("div", { class: "body stack" },
         h("p", { class: "quiet" }, "Paste a pipeline file in YAML or JSON, or choose one. Nothing is done before you have seen the plan."),
-        h("div", { class: "stack" }, h("label", { for: "file-name" }, "Name of the file on the worker"), file),
+        h("div", { class: "stack" }, h("label", { for: "file-name" }, "Name of the file on the worker, as source/file"), file),
         h("div", { class: "stack" }, h("label", { for: "file-text" }, "Its text"), area),
         h("label", { class: "check" }, adopt, "Let it take over connectors that were made by the API"),
         h("div", { class: "row" }, button("Plan", { kind: "primary", onclick: makePlan })))),

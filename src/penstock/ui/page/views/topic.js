@@ -2,7 +2,7 @@
 import { viewing } from "../lib/actions.js";
 import { get } from "../lib/api.js";
 import { h, onChange, swap } from "../lib/dom.js";
-import { countOf, observeTopics, topicRate } from "../lib/flow.js";
+import { countOf, observeTopic, topicRate } from "../lib/flow.js";
 import { dataText, moment, plural, pretty, rate, whole } from "../lib/format.js";
 import * as operations from "../lib/operations.js";
 import { button, empty, head, notice, panel, search, table } from "../lib/parts.js";
@@ -23,7 +23,7 @@ export function topicView(root, life, { parts }) {
   life.poll(
     async () => {
       const topic = await get(["topics", name], { signal: life.signal });
-      observeTopics([topic]);
+      observeTopic(topic);
       facts.textContent = `${plural(countOf(topic), "record")}, ${rate(topicRate(name))} a second`;
       draw(topic);
     },
@@ -63,7 +63,9 @@ function tailPanel(name, life) {
     async () => {
       if (!state.following) return;
       const asked = state.tail;
+      const begins = asked.from === null;
       await asked.ask();
+      if (begins && asked === state.tail && !life.over) viewing(operations.tailTopic(name, asked.from, asked.options));
       if (asked === state.tail && !life.over) draw();
       if (asked.more) setTimeout(() => ask(), 0);
     },

@@ -5,6 +5,7 @@ import { h, onChange, swap } from "../lib/dom.js";
 import { connectors } from "../lib/fleet.js";
 import { ago, plural } from "../lib/format.js";
 import * as operations from "../lib/operations.js";
+import { ownWorker } from "../lib/own_worker.js";
 import { empty, head, notice, panel, search, table } from "../lib/parts.js";
 import { link } from "../lib/router.js";
 import { badge } from "../lib/states.js";
@@ -28,9 +29,11 @@ export function workersView(root, life) {
   const refresh = life.poll(
     async () => {
       const { signal } = life;
-      const [fleet, owed, found] = await Promise.all([connectors(signal), get(["lifecycle", "cleanups"], { signal }), getOr(null, ["admin", "loggers"], { signal })]);
+      const [fleet, owed, found, own] = await Promise.all([
+        connectors(signal), get(["lifecycle", "cleanups"], { signal }), getOr(null, ["admin", "loggers"], { signal }), ownWorker(signal),
+      ]);
       levels = found;
-      drawWorkers(workersOf(fleet));
+      drawWorkers(workersOf(fleet, own));
       drawCleanups(owed);
       drawLoggers(levels, text);
     },
@@ -39,9 +42,11 @@ export function workersView(root, life) {
   );
 }
 
-function workersOf(fleet) {
+/** Those that run something, and `own`, which serves this page. */
+function workersOf(fleet, own) {
   const found = new Map();
-  const at = (id) => found.get(id) ?? found.set(id, { id, connectors: [], tasks: 0, failed: 0 }).get(id);
+  const at = (id) => found.get(id) ?? found.set(id, { id, own: id === own, connectors: [], tasks: 0, failed: 0 }).get(id);
+  if (own) at(own);
   for (const one of fleet) {
     at(one.status.connector.worker_id).connectors.push({ name: one.name, state: one.status.connector.state });
     for (const task of one.status.tasks) {
@@ -56,14 +61,15 @@ function workersPanel(rows) {
   if (!rows.length) return panel("Workers", {}, empty("Nothing runs yet", "Workers are listed with the connectors and tasks that they run."));
   const lines = rows.map((worker) =>
     h("tr", {},
-      h("th", { scope: "row", class: "worker" }, worker.id),
+      h("th", { scope: "row", class: "worker" }, worker.id, worker.own && [" ", h("span", { class: "tag" }, "serves this page")]),
       h("td", { class: "number" }, String(worker.connectors.length)),
       h("td", { class: "number" }, String(worker.tasks)),
       h("td", { class: "number" }, String(worker.failed)),
       h("td", {}, h("details", { "data-key": `worker ${worker.id}` }, h("summary", {}, plural(worker.connectors.length, "connector")),
         h("ul", { class: "stack" }, worker.connectors.map((one) => h("li", { class: "row" }, h("a", { href: link(["connectors", one.name]) }, one.name), badge(one.state))))))));
   const number = (label) => ({ label, class: "number" });
-  return panel("Workers", {}, table("Workers", ["Worker", number("Connectors"), number("Tasks"), number("Failed tasks"), "What it runs"], lines));
+  return panel("Workers", {}, table("Workers", ["Worker", number("Connectors"), number("Tasks"), number("Failed tasks"), "What it runs"], lines),
+    h("footer", {}, "Of a cluster, workers that run nothing are not listed, but for the one that serves this page."));
 }
 
 function loggersPanel(levels, text, find, refresh) {

@@ -1,78 +1,114 @@
 // The configuration: read, edited as a form or as JSON, and saved after a look at what changes.
 import { perform } from "../../lib/actions.js";
+import { get } from "../../lib/api.js";
 import { configEditor } from "../../lib/config_editor.js";
 import { stateOf } from "../../lib/config_form.js";
-import { confirmed } from "../../lib/dialogs.js";
+import { chosen, confirmed } from "../../lib/dialogs.js";
 import { changes, diffTable } from "../../lib/diff.js";
-import { h, swap } from "../../lib/dom.js";
+import { h, onChange, swap } from "../../lib/dom.js";
+import { draftOf, dropDraft, keepDraft } from "../../lib/drafts.js";
 import { plural } from "../../lib/format.js";
+import { toast } from "../../lib/notices.js";
 import * as operations from "../../lib/operations.js";
 import { button, notice } from "../../lib/parts.js";
 
 export function configTab(root, life, shared) {
-  let saved = null;
+  const { name } = shared;
   let editor = null;
-  const begin = (config) => {
-    saved = { ...config };
-    editor = edit(root, life, shared, saved, (next) => begin(next));
+  const begin = (draft) => {
+    editor = edit(root, life, name, draft, (config) => {
+      dropDraft(name);
+      begin({ saved: config, config });
+    });
   };
+  life.onEnd(() => draftOf(name) && toast(`Unsaved changes of ${name} are kept while this page is open.`));
   return {
     update: ({ info }) => {
-      if (!editor) begin(info.config);
-      else editor.notice(info.config);
+      if (!editor) begin(draftOf(name) ?? { saved: info.config, config: info.config });
+      editor.notice(info.config);
     },
   };
 }
 
-function edit(root, life, shared, saved, again) {
-  const { name } = shared;
-  const config = { ...saved };
+/** `again(config)` begins anew from another configuration. */
+function edit(root, life, name, { saved, config: begun, typed }, again) {
+  const config = { ...begun };
   const state = h("div", { role: "status" });
   const moved = h("div");
   const count = h("p", { class: "quiet" });
-  let editor = null;
   const saver = button("Review and save", { kind: "primary", onclick: () => save() });
   const undo = button("Undo changes", { onclick: () => again(saved) });
-  editor = configEditor(saved["connector.class"], config, { fixed: ["name"], strict: true, signal: life.signal, onTyping: () => tell(), onState: (now) => { state.replaceChildren(stateOf(now)); tell(); } });
   const tell = () => {
     const found = changes(saved, config).length;
-    saver.disabled = undo.disabled = found === 0 && !editor?.typing();
-    count.textContent = found ? `${plural(found, "key")} changed, not saved yet.` : "Nothing is changed.";
+    const text = editor.typed();
+    saver.disabled = undo.disabled = found === 0 && text === null;
+    if (saver.disabled) dropDraft(name);
+    else keepDraft(name, { saved, config, typed: text });
+    count.textContent = found ? `${plural(found, "key")} changed, not saved yet.` : text === null ? "Nothing is changed." : "Changed, not saved yet.";
   };
+  const editor = configEditor(saved["connector.class"], config, { fixed: ["name"], strict: true, verb: "apply", signal: life.signal, typed, onTyping: () => tell(), onState: (now) => { state.replaceChildren(stateOf(now)); tell(); } });
   const save = async () => {
     if (!(await editor.commit())) return;
     tell();
-    const found = changes(saved, config);
-    const operation = () => operations.putConfig(name, { ...config });
-    if (!found.length) return;
-    const { secrets } = editor.form;
-    const agreed = await confirmed(`Save ${plural(found.length, "change")} of ${name}?`, {
-      text: [diffTable(found, secrets), h("p", { class: "quiet" }, "Its tasks are started anew with the new configuration; its update hook is called first, if it has one.")],
-      operations: () => hidden(operation(), secrets),
-      agree: "Save",
-    });
-    if (!agreed) return;
     try {
-      const answer = await perform(operation(), { secrets });
-      again(answer.config);
-    } catch {
-      editor.form.revealErrors();
+      const answer = await saveOver(name, saved, config, editor.form.secrets);
+      if (answer) again(answer);
+    } catch (error) {
+      if (error.status) editor.form.revealErrors();
     }
   };
-  const side = h("div", { class: "stack sticky" }, state, moved, count,
-    h("div", { class: "row" }, saver, undo));
+  const side = h("div", { class: "stack sticky" }, state, moved, count, h("div", { class: "row" }, saver, undo));
   swap(root, h("div", { class: "columns wide-left" }, editor.node, side));
   tell();
   return {
-    notice: (now) => {
-      if (changes(saved, now).length && !moved.children.length) {
-        moved.replaceChildren(notice("amber", "Somebody else has changed it meanwhile. ", button("Show theirs", { small: true, onclick: () => again(now) })));
-      }
-    },
+    notice: onChange((now) => {
+      const theirs = changes(saved, now).length > 0;
+      swap(moved, theirs ? notice("amber", "Somebody else has changed it meanwhile. ", button("Show theirs", { small: true, onclick: () => again(now) })) : null);
+    }),
   };
 }
 
-const hidden = (operation, secrets) => {
-  const cover = (config) => Object.fromEntries(Object.entries(config).map(([key, value]) => [key, secrets.has(key) ? "…" : value]));
-  return { ...operation, body: cover(operation.body), stdin: { ...operation.stdin, config: cover(operation.stdin.config) } };
-};
+/**
+ * Save, unless the user thinks better of it: he is shown what changes against what is there at that moment, and asked
+ * again when somebody else was faster. Returns the configuration to go on with, null to go on with this one.
+ */
+async function saveOver(name, saved, config, secrets) {
+  const operation = () => operations.putConfig(name, { ...config }, secrets);
+  for (let base = saved, agreed = false; ; ) {
+    const newest = await newestOf(name);
+    if (changes(base, newest).length) {
+      const choice = await askAboutTheirs(name, changes(base, newest), secrets);
+      if (choice !== "overwrite") return choice === "theirs" ? newest : null;
+      [base, agreed] = [newest, false];
+    }
+    const found = changes(base, config);
+    if (!found.length) return newest;
+    if (agreed) return (await perform(operation())).config;
+    agreed = await confirmed(`Save ${plural(found.length, "change")} of ${name}?`, {
+      text: [diffTable(found, secrets), h("p", { class: "quiet" }, "Its tasks are started anew with the new configuration; its update hook is called first, if it has one.")],
+      operations: operation,
+      agree: "Save",
+    });
+    if (!agreed) return null;
+  }
+}
+
+async function newestOf(name) {
+  try {
+    return await get(["connectors", name, "config"]);
+  } catch (error) {
+    toast(`${name} was not saved: ${error.message}`, true);
+    throw error;
+  }
+}
+
+function askAboutTheirs(name, found, secrets) {
+  const text = [
+    h("p", {}, "Nothing was saved. This is what changed since you began; overwriting undoes it."),
+    diffTable(found, secrets),
+  ];
+  return chosen(`Somebody else has changed ${name} meanwhile`, text, [
+    { id: "theirs", label: "Look at theirs" },
+    { id: "overwrite", label: "Overwrite theirs", danger: true },
+  ]);
+}

@@ -1,5 +1,5 @@
 // Records that failed: why, what was in them, and once more through the connector, as they are or mended.
-import { perform } from "../../lib/actions.js";
+import { perform, viewing } from "../../lib/actions.js";
 import { get } from "../../lib/api.js";
 import { confirmed } from "../../lib/dialogs.js";
 import { h, onChange, swap, uniqueId } from "../../lib/dom.js";
@@ -36,6 +36,7 @@ export function deadLettersTab(root, life, { name }) {
   const turn = (step) => {
     if (step > 0) pages.push(found.next);
     else pages.pop();
+    viewing(operations.showDeadLetters(name, pages.at(-1)));
     refresh();
   };
   const drawAll = onChange((page, picked, number) => swap(area, lettersPanel(name, page, chosen, { replay, turn, number, redraw: draw })));

@@ -1,6 +1,7 @@
 // What lifecycle hooks have done for a connector, and have to do.
 import { perform } from "../../lib/actions.js";
 import { get } from "../../lib/api.js";
+import { configTable, declaredSecrets } from "../../lib/config_table.js";
 import { confirmed } from "../../lib/dialogs.js";
 import { h, onChange, swap } from "../../lib/dom.js";
 import { ago, moment, plural, reason } from "../../lib/format.js";
@@ -12,9 +13,12 @@ const EVERY_MS = 2000;
 export function lifecycleTab(root, life, { name }) {
   const area = h("div", { class: "stack loose" });
   root.append(area);
-  const draw = onChange((found) => swap(area, hooksPanel(found), cleanupsPanel(found.cleanups, () => refresh()), activePanel(found.active)));
+  const draw = onChange((found, secrets) => swap(area, hooksPanel(found), cleanupsPanel(found.cleanups, () => refresh()), activePanel(found.active, new Set(secrets))));
   const refresh = life.poll(
-    async () => draw(await get(["connectors", name, "lifecycle"], { signal: life.signal })),
+    async () => {
+      const found = await get(["connectors", name, "lifecycle"], { signal: life.signal });
+      draw(found, found.active ? [...(await declaredSecrets(found.active["connector.class"]))] : []);
+    },
     EVERY_MS,
     (error) => swap(area, notice("red", error.message)),
   );
@@ -63,8 +67,7 @@ export function cleanupsTable(cleanups, refresh, title) {
   return panel(title, {}, table(title, ["Connector", "Since", { label: "Tries", class: "number" }, "Last error", "Next try", { label: "Actions", unseen: true }], rows));
 }
 
-function activePanel(active) {
+function activePanel(active, secrets) {
   if (!active) return null;
-  const rows = Object.entries(active).sort().map(([key, value]) => h("tr", {}, h("th", { scope: "row", class: "mono" }, key), h("td", { class: "mono wrap" }, value ?? "null")));
-  return panel("Active configuration", {}, table("Active configuration", ["Key", "Value"], rows));
+  return panel("Active configuration", {}, configTable("Active configuration", active, secrets));
 }

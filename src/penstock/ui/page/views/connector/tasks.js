@@ -1,13 +1,14 @@
 // The tasks of a connector with their traces, and how much it moves.
 import { perform } from "../../lib/actions.js";
 import { get } from "../../lib/api.js";
+import { configTable, declaredSecrets } from "../../lib/config_table.js";
 import { chart } from "../../lib/chart.js";
 import { showDialog } from "../../lib/dialogs.js";
 import { h, onChange, swap } from "../../lib/dom.js";
 import { observeConnector } from "../../lib/flow.js";
-import { clock, compact, plural, rate, reason, whole } from "../../lib/format.js";
+import { clock, compact, plural, rate, reason } from "../../lib/format.js";
 import * as operations from "../../lib/operations.js";
-import { button, copyButton, empty, notice, panel, table } from "../../lib/parts.js";
+import { button, commandsOf, copyButton, empty, notice, panel, table } from "../../lib/parts.js";
 import { badge } from "../../lib/states.js";
 import { healthPanel } from "./health.js";
 
@@ -25,7 +26,7 @@ export function tasksTab(root, life, shared) {
   life.poll(async () => {
     if (!shared.status) return;
     charts ??= flowCharts(flow, shared.status.type);
-    charts.update(await observeConnector(shared.name, shared.status.type, life.signal));
+    charts.update(await observeConnector({ name: shared.name, config: shared.info.config, type: shared.status.type }, life.signal));
   }, FLOW_MS);
   return {
     update: ({ status, health }) => {
@@ -43,7 +44,7 @@ function flowCharts(root, type) {
   const moved = chart(sink ? "Records delivered" : "Records into its topics", "records/s");
   const movedNow = h("span", { class: "now push" }, "measuring …");
   root.append(panel(sink ? "Records delivered" : "Records into its topics", { tools: movedNow }, moved.node));
-  const lag = sink ? chart("Lag", "records", { colour: 2, format: compact }) : null;
+  const lag = sink ? chart("Lag", "records", { colour: 2, format: compact, whole: true }) : null;
   const lagNow = h("span", { class: "now push" }, "measuring …");
   if (sink) root.append(panel("Lag", { tools: lagNow }, lag.node));
   else root.classList.remove("columns");
@@ -53,7 +54,7 @@ function flowCharts(root, type) {
       movedNow.textContent = seen.now === null ? "measuring …" : `${rate(seen.now)} records/s`;
       if (!sink) return;
       lag.update(seen.lags);
-      lagNow.textContent = seen.lag === null ? "measuring …" : `${whole(seen.lag)} records`;
+      lagNow.textContent = seen.lag === null ? "not known" : plural(seen.lag, "record");
     },
   };
 }
@@ -80,7 +81,7 @@ function tasksPanel(status, healths, shared) {
   return panel("Tasks", { tools }, table("Tasks", columns, rows));
 }
 
-function taskRows(task, health, { name, refresh }) {
+function taskRows(task, health, { name, info, refresh }) {
   const operation = () => operations.restartTask(name, task.id);
   const row = h(
     "tr",
@@ -96,7 +97,7 @@ function taskRows(task, health, { name, refresh }) {
       {},
       h("div", { class: "row end" },
         button("Restart", { small: true, iconName: "restart", key: `restart ${task.id}`, operation, "aria-label": `Restart task ${task.id}`, onclick: () => perform(operation()).catch(() => {}).then(refresh) }),
-        button("Configuration", { small: true, kind: "plain", key: `config ${task.id}`, "aria-label": `Configuration of task ${task.id}`, onclick: () => showTaskConfig(name, task.id) })),
+        button("Configuration", { small: true, kind: "plain", key: `config ${task.id}`, "aria-label": `Configuration of task ${task.id}`, onclick: () => showTaskConfig(name, task.id, info.config["connector.class"]) })),
     ),
   );
   if (!task.trace) return [row];
@@ -112,9 +113,10 @@ function taskRows(task, health, { name, refresh }) {
   return [row, trace];
 }
 
-async function showTaskConfig(name, id) {
+async function showTaskConfig(name, id, connectorClass) {
   const tasks = await get(["connectors", name, "tasks"]);
   const config = tasks.find((task) => task.id.task === id)?.config ?? {};
-  const rows = Object.entries(config).sort().map(([key, value]) => h("tr", {}, h("th", { scope: "row", class: "mono" }, key), h("td", { class: "mono wrap" }, value ?? "null")));
-  showDialog(`Configuration of task ${id}`, table(`Configuration of task ${id}`, ["Key", "Value"], rows));
+  const label = `Configuration of task ${id}`;
+  const shown = configTable(label, config, await declaredSecrets(connectorClass));
+  showDialog(label, [shown, h("details", { open: true }, h("summary", { class: "quiet" }, "The same from a terminal"), commandsOf(operations.showTasks(name)))]);
 }
