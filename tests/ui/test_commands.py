@@ -28,7 +28,8 @@ OPERATIONS = """async ({name, modules}) => {
     create: [name, {}, "STOPPED"], replaySome: [name, ["0-1"]], plan: [file, true], apply: [file, true, "ab12"],
     setLogger: [name, "INFO", true], validate: [name, {}], tailTopic: [name, "0:1", ["--last", "0"]],
   };
-  return Object.entries(operations).map(([key, make]) => [key, penstockLine(make(...(given[key] ?? [name, "1", "2"])))]);
+  const made = (key, make) => make(...(given[key] ?? [name, "1", "2"]));
+  return Object.entries(operations).map(([key, make]) => [key, penstockLine(made(key, make))]);
 }"""
 TEXTS = """async ({modules}) => {
   const operations = await import(modules + "operations.js");
@@ -41,9 +42,7 @@ TEXTS = """async ({modules}) => {
 
 
 @pytest.mark.parametrize("name", ["orders", "-orders", "it's $(odd)"])
-def test_every_operation_has_a_command_that_the_client_takes(
-    page: Page, ui_worker: PenstockProcess, name: str
-) -> None:
+def test_every_operation_has_a_command_that_the_client_takes(page: Page, ui_worker: PenstockProcess, name: str) -> None:
     page.goto("")
     operations = dict(page.evaluate(OPERATIONS, {"name": name, "modules": modules(page)}))
     assert len(operations) > 30

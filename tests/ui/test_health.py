@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
+
+from .stage import state_badge
 
 pytestmark = pytest.mark.integration
 
@@ -55,3 +58,29 @@ def test_automatic_restarts_and_the_log_are_seen_until_all_is_well(
     expect(health.locator("[data-health=healthy]")).to_be_visible(timeout=WAIT_MS)
     expect(health).to_contain_text("ago", timeout=WAIT_MS)
     ui_worker.http.delete("/connectors/unsteady")
+
+
+def test_a_connector_that_stalls_is_not_shown_as_running(
+    page: Page, ui_worker: PenstockProcess, tmp_path: Path
+) -> None:
+    trouble = tmp_path / "trouble"
+    trouble.touch()
+    config = {"connector.class": "ProbeSource", "topic": "stuck", "count": "10", "hang.until.healed": "task.read"}
+    ui_worker.create("stuck", {**config, "trouble.file": str(trouble)})
+    wait_until(
+        lambda: ui_worker.http.get("/connectors/stuck/health").json()["health"] == "stalled", "it stalls", seconds=120
+    )
+    assert ui_worker.status("stuck")["connector"]["state"] == "RUNNING"
+    page.goto("#/")
+    page.locator("a.tile", has_text="Stalled").click()
+    row = page.locator("tr[data-name=stuck]")
+    expect(row.locator(".state")).to_have_text("Stalled")
+    expect(row).to_contain_text("A batch has been in progress for")
+    row.get_by_role("link", name="stuck").click()
+    expect(state_badge(page)).to_have_text("Stalled")
+    expect(page.get_by_role("button", name="Restart failed")).to_have_count(0)
+    trouble.unlink()
+    expect(state_badge(page)).to_have_text("Running", timeout=WAIT_MS)
+    page.goto("#/connectors?state=STALLED")
+    expect(page.locator("tr[data-name=stuck]")).to_have_count(0)
+    ui_worker.http.delete("/connectors/stuck")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -127,6 +127,39 @@ def test_several_connectors_are_chosen_and_paused(page: Page, ui_worker: Penstoc
     expect(page.locator("tr[data-name='many-2']")).to_have_count(0)
 
 
+def test_several_connectors_are_stopped_restarted_and_deleted(page: Page, ui_worker: PenstockProcess) -> None:
+    names = [f"herd-{number}" for number in range(3)]
+    for name in names:
+        ui_worker.create(name, generator(name))
+        ui_worker.wait_state(name, "RUNNING")
+    page.goto("#/connectors?q=herd-")
+    actions = page.get_by_role("toolbar")
+    chosen = page.locator("tr.chosen")
+
+    def run(verb: str, agree: str) -> None:
+        page.get_by_label("Choose all that are shown").check()
+        expect(chosen).to_have_count(3)
+        actions.get_by_role("button", name=verb, exact=True).click()
+        expect(page.get_by_role("dialog")).to_contain_text(f"penstock {verb.lower()} herd-2")
+        page.get_by_role("button", name=agree, exact=True).click()
+        expect(page.get_by_role("dialog", name=f"{verb}: 3 connectors").get_by_text(": done")).to_have_count(3)
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(chosen).to_have_count(0)
+
+    run("Restart", "Restart 3")
+    run("Stop", "Stop 3")
+    for name in names:
+        expect(page.locator(f"tr[data-name='{name}'] .state")).to_have_text("Stopped")
+    page.get_by_label("Choose herd-0").check()
+    actions.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert ui_worker.http.get("/connectors/herd-0").status_code == 200
+    run("Delete", "Delete 3")
+    expect(page.get_by_text("Nothing matches")).to_be_visible()
+    assert not set(names) & set(ui_worker.http.get("/connectors").json())
+
+
 def test_a_configuration_is_saved_after_its_changes_were_seen(page: Page, ui_worker: PenstockProcess) -> None:
     ui_worker.create("tuned", {**generator("tuned"), "my.own.key": "kept"})
     page.goto("#/connectors/tuned/config")
@@ -236,31 +269,11 @@ def test_used_topics_are_forgotten(page: Page, ui_worker: PenstockProcess) -> No
     expect(page.get_by_text("None yet")).to_be_visible()
 
 
-def test_a_dead_letter_is_mended_and_replayed(page: Page, ui_worker: PenstockProcess, tmp_path: Path) -> None:
-    lines, out = tmp_path / "in.txt", tmp_path / "out.txt"
-    lines.write_text("{broken\n")
-    ui_worker.create("letters", {"connector.class": "FileStreamSource", "topic": "letters", "file": str(lines), **TEXT})
-    ui_worker.create("letters-out", {
-        "connector.class": "FileStreamSink", "topics": "letters", "file": str(out), "errors.tolerance": "all",
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
-        "errors.deadletterqueue.topic.name": "letters-dlq", "errors.deadletterqueue.context.headers.enable": "true",
-    })  # fmt: skip
-    page.goto("#/connectors/letters-out/dead-letters")
-    letter = page.locator("tr[data-letter='0-0']")
-    expect(letter).to_contain_text("letters 0:0")
-    letter.locator("summary").first.click()
-    letter.get_by_label("Value: mend it and replay").fill('{"broken": false}')
-    letter.get_by_role("button", name="Replay with this value").click()
-    expect(page.get_by_role("dialog")).to_contain_text("penstock dlq replay letters-out 0-0 --value")
-    page.get_by_role("button", name="Replay", exact=True).click()
-    expect(letter).to_contain_text("replayed")
-    wait_until(lambda: "broken" in out.read_text(), "the mended record is in the file")
-
-
 def test_a_connector_is_deleted_with_its_offsets(page: Page, ui_worker: PenstockProcess) -> None:
     ui_worker.create("doomed", generator("doomed"))
     page.goto("#/connectors/doomed")
     page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Cancel")).to_be_focused()
     page.get_by_label("Forget its offsets too", exact=False).check()
     expect(page.get_by_role("dialog")).to_contain_text("penstock delete doomed --yes --with-offsets")
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
@@ -274,3 +287,13 @@ def test_a_log_level_is_changed(page: Page, ui_worker: PenstockProcess) -> None:
     page.get_by_label("Level of penstock.rest.access", exact=True).select_option("DEBUG")
     wait_until(lambda: ui_worker.http.get("/admin/loggers/penstock.rest.access").json()["level"] == "DEBUG", "level")
     expect(page.locator("#command")).to_contain_text("penstock loggers set penstock.rest.access DEBUG")
+
+
+def test_the_worker_of_the_page_is_listed_when_it_runs_nothing(browser: Browser, tmp_path: Path) -> None:
+    with PenstockProcess(tmp_path / "idle") as idle:
+        page = browser.new_page(base_url=f"{idle.url}/ui/")
+        page.goto("#/workers")
+        row = page.get_by_role("table", name="Workers").get_by_role("row", name=f"127.0.0.1:{idle.port}")
+        expect(row).to_contain_text("serves this page")
+        expect(row.get_by_role("cell").nth(1)).to_have_text("0")
+        page.close()

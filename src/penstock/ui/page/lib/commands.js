@@ -10,15 +10,19 @@ export function quoted(word) {
   return PLAIN.test(word) ? word : `'${String(word).replaceAll("'", `'\\''`)}'`;
 }
 
-/** The curl command of an operation. Of a user the page knows no name: curl asks for the password. */
-export function curlOf(operation) {
+/** The curl command of an operation in one line. */
+export const curlOf = (operation) => curlWords(operation).join(" ");
+
+/** The same as people write it: a line for each part, and its body so that it can be read. */
+export const curlLines = (operation) => curlWords(operation, 2).join(" \\\n  ");
+
+/** Of a user the page knows no name: curl asks for the password. */
+function curlWords(operation, indent) {
   const { method, path, query, body } = covered(operation);
-  const words = ["curl"];
-  if (hasUsers()) words.push("-u", "USER");
-  if (method !== "GET") words.push("-X", method);
-  words.push(quoted(`${address}/${pathOf(path, query)}`));
-  if (body !== undefined) words.push("-H", "'Content-Type: application/json'", "-d", quoted(JSON.stringify(body)));
-  return words.join(" ");
+  const user = hasUsers() ? "-u USER " : "";
+  const words = [`curl ${user}${method === "GET" ? "" : `-X ${method} `}${quoted(`${address}/${pathOf(path, query)}`)}`];
+  if (body !== undefined) words.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body, null, indent))}`);
+  return words;
 }
 
 /** The line of the penstock command; null where the client has none. Names that look like options stand behind `--`. */

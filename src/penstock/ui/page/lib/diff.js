@@ -16,7 +16,7 @@ export function diffTable(found, secrets) {
   };
   const kind = ({ before, after }) => (before === undefined ? "added" : after === undefined ? "removed" : "changed");
   const rows = found.map((one) =>
-    h("tr", {}, h("th", { scope: "row", class: "mono" }, one.key), h("td", {}, kind(one)), h("td", { class: one.before === undefined ? null : "removed" }, value(one.key, one.before)), h("td", { class: one.after === undefined ? null : "added" }, value(one.key, one.after))),
+    h("tr", {}, h("th", { scope: "row", class: "mono" }, one.key), h("td", { class: "kind" }, kind(one)), h("td", { class: one.before === undefined ? null : "removed" }, value(one.key, one.before)), h("td", { class: one.after === undefined ? null : "added" }, value(one.key, one.after))),
   );
   const columns = ["Key", "Change", "Before", "After"].map((label) => h("th", { scope: "col" }, label));
   return h("table", { class: "diff" }, h("caption", { class: "unseen" }, "What changes"), h("thead", {}, h("tr", {}, columns)), h("tbody", {}, rows));

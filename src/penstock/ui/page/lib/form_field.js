@@ -27,7 +27,7 @@ export class FormField {
     return h(
       "div",
       { class: "about" },
-      h("label", { for: this.id }, title || name, this.must),
+      h("label", { for: this.id }, title || name, this.must), " ",
       title && title !== name ? h("code", { class: "key" }, name) : null,
       documentation && h("p", { class: "doc", id: `${this.id}-doc` }, documentation),
     );

@@ -33,8 +33,10 @@ const STROKES = {
   down: "M8 3v10M4 9l4 4 4-4",
   eye: "M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8zM8 9.8a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6z",
   edit: "M3 13l.6-2.8L10.8 3l2.2 2.2-7.2 7.2zM9.3 4.5l2.2 2.2",
-  source: "M2 8h8M7.5 5L10.5 8l-3 3M13.5 3v10",
-  sink: "M6 8h8M11.5 5L14.5 8l-3 3M2.5 3v10",
+  source: "M6 8h8M11.5 5L14.5 8l-3 3M2.5 3v10",
+  sink: "M2 8h8M7.5 5L10.5 8l-3 3M13.5 3v10",
+  opened: "M4 6l4 4 4-4",
+  closed: "M6 4l4 4-4 4",
 };
 
 export function icon(name, className) {

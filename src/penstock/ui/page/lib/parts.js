@@ -1,17 +1,17 @@
 // Small parts that every view is made of.
 import { previewing } from "./actions.js";
-import { curlOf, penstockOf } from "./commands.js";
+import { curlLines, penstockOf } from "./commands.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { announce } from "./notices.js";
 
 /** A button. `operation` (a function) lets the command strip show what it would do. */
-export function button(label, { onclick, kind, iconName, disabled, operation, key, title, iconOnly, small, ...more } = {}) {
+export function button(label, { onclick, kind, iconName, disabled, operation, key, title, iconOnly, small, class: style, ...more } = {}) {
   return h(
     "button",
     {
       type: "button",
-      class: ["button", kind, small && "small", iconOnly && "square"],
+      class: ["button", kind, style, small && "small", iconOnly && "square"],
       disabled,
       onclick,
       title: title ?? (iconOnly ? label : null),
@@ -68,11 +68,7 @@ export function table(label, columns, rows, { className, key } = {}) {
   );
 }
 
-/** A text with a button that copies it. */
-export function copyable(label, text) {
-  return h("div", { class: "line" }, h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": label }, text), copyButton(label, text));
-}
-
+/** A button that copies a text. */
 export function copyButton(label, text) {
   return button(`Copy: ${label}`, {
     iconName: "copy",
@@ -103,9 +99,15 @@ export function commandsOf(operations) {
   return h(
     "div",
     { class: "commands" },
-    list.every((operation) => operation.cli) ? copyable("penstock command", list.map(penstockOf).join("\n")) : null,
-    copyable("curl command", list.map(curlOf).join("\n")),
+    list.every((operation) => operation.cli) ? commandLine("penstock command", list.map(penstockOf).join("\n")) : null,
+    commandLine("curl command", list.map(curlLines).join("\n")),
   );
+}
+
+/** A command is broken between its words, never in them. */
+function commandLine(label, text) {
+  const words = text.split(/( +)/).map((part) => (part.startsWith(" ") ? part : h("span", { class: "word" }, part)));
+  return h("div", { class: "line" }, h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": label }, words), copyButton(label, text));
 }
 
 /** A search field. */

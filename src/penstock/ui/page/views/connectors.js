@@ -141,7 +141,7 @@ function rowOf(one, chosen, draw, act) {
   const runs = one.status.connector.state !== "PAUSED" && one.status.connector.state !== "STOPPED";
   return h(
     "tr",
-    { "data-name": name },
+    { "data-name": name, class: chosen.has(name) && "chosen" },
     h("td", { class: "tick" }, tick),
     h(
       "td",
@@ -183,6 +183,6 @@ function bulkBar(names, chosen, fleet, draw, refresh) {
     make("Restart", "restart", operations.restart),
     make("Restart failed", "restart", operations.restartFailed),
     make("Delete", "trash", operations.remove, { danger: true, offsets: true }),
-    button("Choose none", { small: true, kind: "plain", key: "bulk none", onclick: () => { chosen.clear(); draw(); } }),
+    button("Choose none", { small: true, iconName: "cross", key: "bulk none", class: "push", onclick: () => { chosen.clear(); draw(); } }),
   );
 }

@@ -96,7 +96,7 @@ function fillIn(root, life, plugin, config) {
     "div",
     { class: "stack sticky" },
     state,
-    panel("Create", {}, h("div", { class: "body stack" }, h("label", { for: "initial-state" }, "Begin as"), initial, button("Create connector", { kind: "primary", iconName: "plus", onclick: create }))),
+    panel("Create", {}, h("div", { class: "body stack" }, h("div", { class: "stack tight" }, h("label", { for: "initial-state" }, "Begin as"), initial), button("Create connector", { kind: "primary", iconName: "plus", onclick: create }))),
     panel("The same from a terminal", {}, h("div", { class: "body" }, preview)),
   );
   root.append(

@@ -14,8 +14,8 @@ import { link } from "../lib/router.js";
 import { describe } from "../lib/states.js";
 
 const EVERY_MS = 2500;
-const TILES = ["RUNNING", "DEGRADED", "FAILED", "PAUSED", "STOPPED"];
-const RARE = ["STALLED", "RESTARTING", "UNASSIGNED"];
+const TILES = ["RUNNING", "DEGRADED", "STALLED", "FAILED", "PAUSED", "STOPPED", "RESTARTING", "UNASSIGNED"];
+const RARE = new Set(["STALLED", "RESTARTING", "UNASSIGNED"]);
 
 export function overviewView(root, life) {
   document.title = "Overview – Penstock";
@@ -30,7 +30,8 @@ export function overviewView(root, life) {
     head("Overview", { actions: h("a", { class: "button primary", href: "#/new" }, icon("plus"), "New connector") }),
     trouble,
     tiles,
-    h("div", { class: "columns" }, attention, h("div", { class: "stack loose" }, panel("Records into topics", { tools: now }, moved.node), topics)),
+    h("div", { class: "columns even" }, attention, panel("Records into topics", { tools: now }, moved.node)),
+    topics,
   );
   const drawTiles = onChange((counts) => swap(tiles, tilesOf(counts)));
   const drawAttention = onChange((items) => swap(attention, attentionPanel(items, () => refresh())));
@@ -58,20 +59,20 @@ export function overviewView(root, life) {
 }
 
 function countsOf(fleet) {
-  const counts = Object.fromEntries([...TILES, ...RARE].map((state) => [state, 0]));
+  const counts = Object.fromEntries(TILES.map((state) => [state, 0]));
   for (const one of fleet) counts[one.state] = (counts[one.state] ?? 0) + 1;
   const tasks = fleet.flatMap((one) => one.status.tasks);
   return { counts, total: fleet.length, tasks: tasks.length, running: tasks.filter((task) => task.state === "RUNNING").length };
 }
 
 function tilesOf({ counts, total, tasks, running }) {
-  const shown = [...TILES, ...RARE.filter((state) => counts[state])];
+  const shown = TILES.filter((state) => counts[state] || !RARE.has(state));
   const all = h(
     "a",
-    { class: "tile", href: link(["connectors"]), "data-key": "all" },
+    { class: "tile", href: link(["connectors"]), "data-key": "all", title: `${running} of ${plural(tasks, "task")} running` },
     h("span", { class: "what" }, icon("connectors"), "Connectors"),
     h("span", { class: "much" }, String(total)),
-    h("span", { class: "more" }, `${running} of ${plural(tasks, "task")} running`),
+    h("span", { class: "more" }, `${running}/${tasks} tasks`),
   );
   return [all, ...shown.map((state) => stateTile(state, counts[state]))];
 }

@@ -89,8 +89,8 @@ function planner(life, changed) {
     panel("Plan a file", { tools: h("div", { class: "push" }, picker, button("Choose a file …", { small: true, iconName: "pipelines", onclick: () => picker.click() })) },
       h("div", { class: "body stack" },
         h("p", { class: "quiet" }, "Paste a pipeline file in YAML or JSON, or choose one. Nothing is done before you have seen the plan."),
-        h("div", { class: "stack" }, h("label", { for: "file-name" }, "Name of the file on the worker, as source/file"), file),
-        h("div", { class: "stack" }, h("label", { for: "file-text" }, "Its text"), area),
+        h("div", { class: "stack tight" }, h("label", { for: "file-name" }, "Name of the file on the worker, as source/file"), file),
+        h("div", { class: "stack tight" }, h("label", { for: "file-text" }, "Its text"), area),
         h("label", { class: "check" }, adopt, "Let it take over connectors that were made by the API"),
         h("div", { class: "row" }, button("Plan", { kind: "primary", onclick: makePlan })))),
     shown);

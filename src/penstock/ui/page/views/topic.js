@@ -4,6 +4,7 @@ import { get } from "../lib/api.js";
 import { h, onChange, swap } from "../lib/dom.js";
 import { countOf, observeTopic, topicRate } from "../lib/flow.js";
 import { dataText, moment, plural, pretty, rate, whole } from "../lib/format.js";
+import { icon } from "../lib/icons.js";
 import * as operations from "../lib/operations.js";
 import { button, empty, head, notice, panel, search, table } from "../lib/parts.js";
 import { Tail } from "../lib/tail.js";
@@ -48,7 +49,7 @@ function tailPanel(name, life) {
   );
   const toggle = button("Pause", { iconName: "pause", onclick: () => { state.following = !state.following; follow(); } });
   const follow = () => {
-    toggle.lastChild.textContent = state.following ? "Pause" : "Follow";
+    toggle.replaceChildren(icon(state.following ? "pause" : "play"), state.following ? "Pause" : "Follow");
     toggle.setAttribute("aria-pressed", String(!state.following));
     ask();
   };
@@ -87,12 +88,15 @@ function recordsTable(records) {
       h("td", { class: "nowrap" }, id),
       h("td", { class: "nowrap" }, moment(record.timestamp)),
       h("td", { class: "key" }, record.key === null ? h("span", { class: "null" }, "null") : dataText(record.key)),
-      h("td", { class: "value" }, h("details", { "data-key": id }, h("summary", {}, text.length > 300 ? `${text.slice(0, 300)} …` : text),
+      h("td", { class: "value" }, h("details", { "data-key": id }, h("summary", {}, breakable(text.length > 300 ? `${text.slice(0, 300)} …` : text)),
         h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": `Record ${id}` }, pretty(text),
           record.headers.length ? `\n\nheaders:\n${record.headers.map((one) => `  ${one.key}: ${dataText(one.value)}`).join("\n")}` : null))));
   });
   return table("Records, the newest first", ["Offset", "Time", "Key", "Value"], rows, { key: "tail" });
 }
+
+/** Text that may be broken behind the values of JSON, not in them. */
+const breakable = (text) => text.split(/(?<=[,;])/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
 
 function partitionsPanel(topic) {
   const rows = topic.partitions.map((one) =>

@@ -8,7 +8,7 @@ export function healthPanel(health) {
   const next = nextRestart(health);
   const unknown = health.tasks.filter((task) => !task.live);
   const facts = [
-    ["How it is", [healthBadge(health.health), health.reason ? ` ${withoutModules(health.reason)}` : null]],
+    ["How it is", [healthBadge(health.health), health.reason ? h("span", {}, withoutModules(health.reason)) : null]],
     ["Last progress", health.last_progress === null ? "none yet, since its tasks were started" : ago(health.last_progress)],
     ["Automatic restarts", `${health.restarts || "none"}${next === null ? "" : `, the next at ${clock(next)}`}`],
     unknown.length ? ["Not asked", `${plural(unknown.length, "task")} on a worker that does not answer`] : null,

@@ -97,7 +97,7 @@ function taskRows(task, health, { name, info, refresh }) {
       {},
       h("div", { class: "row end" },
         button("Restart", { small: true, iconName: "restart", key: `restart ${task.id}`, operation, "aria-label": `Restart task ${task.id}`, onclick: () => perform(operation()).catch(() => {}).then(refresh) }),
-        button("Configuration", { small: true, kind: "plain", key: `config ${task.id}`, "aria-label": `Configuration of task ${task.id}`, onclick: () => showTaskConfig(name, task.id, info.config["connector.class"]) })),
+        button("Configuration", { small: true, key: `config ${task.id}`, "aria-label": `Configuration of task ${task.id}`, onclick: () => showTaskConfig(name, task.id, info.config["connector.class"]) })),
     ),
   );
   if (!task.trace) return [row];
