@@ -31,6 +31,7 @@ PORT = 8083
 WIDTH = 1200
 HEIGHTS = (680, 1200)
 FLOW_SECONDS = 60
+READY_SECONDS = 300
 STALLED_MS = 15_000
 WAIT_MS = 120_000
 JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
@@ -106,12 +107,12 @@ def furnish(worker: PenstockProcess, folder: Path) -> None:
     worker.create("payments", generator("payments"), initial_state="PAUSED")
     worker.create("orders-backfill", generator("orders-history", 100))
     wait_until(
-        lambda: any(one["next"] > 1000 for one in offsets_of(worker, "orders-backfill")), "it moves", seconds=120
+        lambda: any(one["next"] > 1000 for one in offsets_of(worker, "orders-backfill")), "it moves", READY_SECONDS
     )
     worker.http.put("/connectors/orders-backfill/stop")
-    wait_until(lambda: offsets_of(worker, "orders-archive"), "records move", seconds=120)
+    wait_until(lambda: offsets_of(worker, "orders-archive"), "records move", READY_SECONDS)
     wait_until(
-        lambda: worker.http.get("/connectors/parcels/health").json()["health"] == "stalled", "one stalls", seconds=120
+        lambda: worker.http.get("/connectors/parcels/health").json()["health"] == "stalled", "one stalls", READY_SECONDS
     )
 
 
