@@ -41,7 +41,9 @@ def test_each_worker_is_shown_with_its_share_and_any_page_acts_on_all(browser: B
         page.goto("#/workers")
         for worker in cluster.workers:
             row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=worker_id(worker)))
-            expect(row.get_by_role("cell").nth(1)).to_have_text(str(shares.count(worker_id(worker))))
+            expect(row.get_by_role("cell").nth(2)).to_have_text(str(shares.count(worker_id(worker))))
+        leader = page.get_by_role("row").filter(has=page.get_by_text("leader", exact=True))
+        expect(leader.get_by_role("rowheader")).to_contain_text(worker_id(cluster.leader()))
         page.goto("#/connectors/spread")
         page.get_by_role("button", name="Pause", exact=True).click()
         expect(state_badge(page)).to_have_text("Paused")

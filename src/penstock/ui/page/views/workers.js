@@ -5,7 +5,6 @@ import { h, onChange, swap } from "../lib/dom.js";
 import { connectors } from "../lib/fleet.js";
 import { ago, plural } from "../lib/format.js";
 import * as operations from "../lib/operations.js";
-import { ownWorker } from "../lib/own_worker.js";
 import { empty, head, notice, panel, search, table } from "../lib/parts.js";
 import { link } from "../lib/router.js";
 import { badge } from "../lib/states.js";
@@ -29,11 +28,11 @@ export function workersView(root, life) {
   const refresh = life.poll(
     async () => {
       const { signal } = life;
-      const [fleet, owed, found, own] = await Promise.all([
-        connectors(signal), get(["lifecycle", "cleanups"], { signal }), getOr(null, ["admin", "loggers"], { signal }), ownWorker(signal),
+      const [fleet, owed, found, members] = await Promise.all([
+        connectors(signal), get(["lifecycle", "cleanups"], { signal }), getOr(null, ["admin", "loggers"], { signal }), getOr([], ["workers"], { signal }),
       ]);
       levels = found;
-      drawWorkers(workersOf(fleet, own));
+      drawWorkers(workersOf(fleet, members));
       drawCleanups(owed);
       drawLoggers(levels, text);
     },
@@ -42,11 +41,11 @@ export function workersView(root, life) {
   );
 }
 
-/** Those that run something, and `own`, which serves this page. */
-function workersOf(fleet, own) {
+/** The members of the cluster, and whoever else is said to run something. */
+function workersOf(fleet, members) {
   const found = new Map();
-  const at = (id) => found.get(id) ?? found.set(id, { id, own: id === own, connectors: [], tasks: 0, failed: 0 }).get(id);
-  if (own) at(own);
+  const at = (id) => found.get(id) ?? found.set(id, { id, connectors: [], tasks: 0, failed: 0 }).get(id);
+  for (const member of members) Object.assign(at(member.worker_id), { member: true, leader: members.length > 1 && member.leader, version: member.version });
   for (const one of fleet) {
     at(one.status.connector.worker_id).connectors.push({ name: one.name, state: one.status.connector.state });
     for (const task of one.status.tasks) {
@@ -57,19 +56,23 @@ function workersOf(fleet, own) {
   return [...found.values()].sort((a, b) => a.id.localeCompare(b.id));
 }
 
+function tags(worker) {
+  return [worker.leader && "leader", !worker.member && "not in the group"].filter(Boolean);
+}
+
 function workersPanel(rows) {
   if (!rows.length) return panel("Workers", {}, empty("Nothing runs yet", "Workers are listed with the connectors and tasks that they run."));
   const lines = rows.map((worker) =>
     h("tr", {},
-      h("th", { scope: "row", class: "worker" }, worker.id, worker.own && [" ", h("span", { class: "tag" }, "serves this page")]),
+      h("th", { scope: "row", class: "worker" }, worker.id, tags(worker).map((tag) => [" ", h("span", { class: "tag" }, tag)])),
+      h("td", { class: "quiet" }, worker.version ?? "–"),
       h("td", { class: "number" }, String(worker.connectors.length)),
       h("td", { class: "number" }, String(worker.tasks)),
       h("td", { class: "number" }, String(worker.failed)),
       h("td", {}, h("details", { "data-key": `worker ${worker.id}` }, h("summary", {}, plural(worker.connectors.length, "connector")),
         h("ul", { class: "stack" }, worker.connectors.map((one) => h("li", { class: "row" }, h("a", { href: link(["connectors", one.name]) }, one.name), badge(one.state))))))));
   const number = (label) => ({ label, class: "number" });
-  return panel("Workers", {}, table("Workers", ["Worker", number("Connectors"), number("Tasks"), number("Failed tasks"), "What it runs"], lines),
-    h("footer", {}, "Of a cluster, workers that run nothing are not listed, but for the one that serves this page."));
+  return panel("Workers", {}, table("Workers", ["Worker", "Version", number("Connectors"), number("Tasks"), number("Failed tasks"), "What it runs"], lines));
 }
 
 function loggersPanel(levels, text, find, refresh) {
