@@ -108,9 +108,24 @@ def test_a_slot_lives_as_long_as_its_connector(database: PostgresServer, shared_
     wait_ops(worker, "story.public.people", [("r", 7), ("c", 8)])
     wait_ops(worker, "story.public.orders", [*told, ("c", 3)])
 
+    for tables in ("public.orders", "public.orders,public.people"):
+        config["table.include.list"] = tables
+        assert worker.http.put("/connectors/story/config", json=config).status_code == 200
+        wait_until(lambda: len(published(database)) == len(tables.split(",")), "the publication follows")  # noqa: B023
+        wait_until(lambda: _captured(worker, "public.people") == ("people" in tables), "the task has noticed")  # noqa: B023
+        database.run("INSERT INTO people SELECT max(id) + 1, 'Zoe' FROM people")
+    wait_ops(worker, "story.public.people", [("r", 7), ("c", 8), ("r", 7), ("r", 8), ("r", 9), ("c", 10)])
+
     delete(worker, "story")
     wait_until(lambda: slots(database) == [], "the slot is gone")
     wait_until(lambda: published(database) == [], "the publication is gone")
+
+
+def _captured(worker: PenstockProcess, table: str) -> bool:
+    """Whether a table is read to its end, and not left out."""
+    entries = worker.http.get("/connectors/story/offsets").json()["offsets"]
+    (offset,) = [entry["offset"] for entry in entries if entry["partition"].get("table") == table]
+    return offset.get("captured", True) and offset["page"] >= offset["pages"]
 
 
 def test_deleting_while_the_database_is_down_cleans_up_later(
@@ -311,17 +326,31 @@ def test_tables_that_somebody_drops_are_made_again(database: PostgresServer, sha
 def test_columns_come_and_go_and_large_values_stay(database: PostgresServer, shared_worker: PenstockProcess) -> None:
     worker = shared_worker
     large = "SELECT string_agg(md5(n::text), '') FROM generate_series(1, 2000) n"
+    many = "SELECT array_agg(n * 7919 % 1000003) FROM generate_series(1, 5000) n"
     database.run(
-        "CREATE TABLE docs (id int PRIMARY KEY, body text, n int)", f"INSERT INTO docs VALUES (1, ({large}), 1)"
+        "CREATE TABLE docs (id int PRIMARY KEY, body text, n int)",
+        f"INSERT INTO docs VALUES (1, ({large}), 1)",
+        "CREATE TABLE lists (id int PRIMARY KEY, body text, many int[], n int)",
+        f"INSERT INTO lists VALUES (1, ({large}), ({many}), 1)",
     )
-    worker.create("docs", source(database, **{"topic.prefix": "docs"}))
-    sink = {"connector.class": "PostgresSink", "topics": "docs.public.docs", "table.name.format": "copy.${table}"}
+    tables = {"table.include.list": "public.docs,public.lists"}
+    worker.create("docs", source(database, **{"topic.prefix": "docs"}, **tables))
+    topics = "docs.public.docs,docs.public.lists"
+    sink = {"connector.class": "PostgresSink", "topics": topics, "table.name.format": "copy.${table}"}
     worker.create("docs-out", database.config(**sink, **PLAIN))
 
     def same(columns: str) -> bool:
         rows = database.run(f"SELECT {columns} FROM docs ORDER BY id")
         return database.run(f"SELECT {columns} FROM copy.docs ORDER BY id") == rows
 
+    def lists() -> bool:
+        rows = database.run("SELECT id, body, n, to_jsonb(many) FROM lists")
+        return database.run("SELECT id, body, n, many::jsonb FROM copy.lists") == rows
+
+    wait_until(lists, "the lists are there")
+    database.run("UPDATE lists SET n = 2", "UPDATE lists SET id = 5", "UPDATE lists SET n = 3")
+    wait_until(lambda: database.run("SELECT id, n FROM copy.lists") == [(5, 3)], "the changes are there")
+    assert lists()
     wait_until(lambda: same("id, body, n"), "the snapshot is there")
     database.run("UPDATE docs SET n = 2", f"INSERT INTO docs VALUES (2, ({large}), 5)", "UPDATE docs SET n = n + 1")
     wait_until(lambda: same("id, body, n"), "large values stayed")

@@ -42,6 +42,14 @@ class Changes:
         self._tombstones = (tombstones or flat) and bool(shape.key_places)
         self._clear()
 
+    def _clear(self) -> None:
+        self._ops: list[str] = []
+        self._begins: list[Begin] = []
+        self._raw: list[bytes] = []
+        self._rows: dict[int, tuple[Row | None, Row | None]] = {}
+        self._gone: dict[tuple[object, ...], Row] = {}
+        self._asked: list[int] = []
+
     def add(self, data: bytes, begin: Begin) -> None:
         """Take one message of an insert, update or delete."""
         kind = data[0]
@@ -122,14 +130,6 @@ class Changes:
         single = np.zeros(len(self._ops), bool)
         single[list(self._rows)] = True
         return pa.array(np.where(single, len(self._raw) + np.cumsum(single) - 1, np.cumsum(~single) - 1))
-
-    def _clear(self) -> None:
-        self._ops: list[str] = []
-        self._begins: list[Begin] = []
-        self._raw: list[bytes] = []
-        self._rows: dict[int, tuple[Row | None, Row | None]] = {}
-        self._gone: dict[tuple[object, ...], Row] = {}
-        self._asked: list[int] = []
 
     def _update(self, data: bytes, begin: Begin) -> None:
         known, old, new = pgoutput.old_and_new(data)

@@ -92,7 +92,7 @@ SOURCE = connection.KEYS + ConfigDef(
         "filtered",
         _MEDIUM,
         "filtered: a publication of the captured tables, which follows them; all_tables: one of all tables; disabled:"
-        " use one that exists.",
+        " use one that exists (an empty one, which needs CREATE on the database, then says whose the slot is).",
         one_of("filtered", "all_tables", "disabled"),
         SLOT,
     ),
@@ -103,7 +103,7 @@ SOURCE = connection.KEYS + ConfigDef(
         "initial",
         _HIGH,
         "initial: read each table once before its changes; never (or no_data): only changes; always: read the tables at"
-        " each start; only (or initial_only): read the tables once and no changes.",
+        " each start; only (or initial_only): read the tables once and no changes, without a slot.",
         one_of(*SNAPSHOT_MODES),
         SNAPSHOT,
     ),
