@@ -107,7 +107,7 @@ def test_a_huge_body_is_refused_and_takes_no_memory(worker: PenstockProcess) -> 
 def test_an_endless_chunked_body_is_cut_off(worker: PenstockProcess) -> None:
     chunk = b"100000\r\n" + b"x" * (1 << 20) + b"\r\n"
     with socket.create_connection(("127.0.0.1", worker.port), timeout=120) as client:
-        client.sendall(b"POST /connectors HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n")
+        client.sendall(b"POST /connectors HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n")
         client.sendall(b"transfer-encoding: chunked\r\n\r\n")
         sent = 0
         try:
@@ -136,7 +136,7 @@ def test_a_wrong_content_length_is_refused(worker: PenstockProcess, header: byte
 
 def test_a_body_shorter_than_announced_changes_nothing(worker: PenstockProcess) -> None:
     body = json.dumps({"name": "half-sent", "config": config_of(worker)}).encode()
-    head = b"POST /connectors HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+    head = b"POST /connectors HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     with socket.create_connection(("127.0.0.1", worker.port), timeout=10) as client:
         client.sendall(head + b"content-length: %d\r\n\r\n" % (len(body) + 10) + body)
         client.shutdown(socket.SHUT_WR)
@@ -145,7 +145,7 @@ def test_a_body_shorter_than_announced_changes_nothing(worker: PenstockProcess) 
 
 
 def test_a_request_hidden_in_a_body_is_not_taken_for_one(worker: PenstockProcess) -> None:
-    hidden = b"{}DELETE /connectors/steady HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+    hidden = b"{}DELETE /connectors/steady HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
     cut = b"content-length: %d" % (len(hidden) - 20)
     answer = raw(worker, b"PUT /connectors/busy/pause HTTP/1.1", cut, body=hidden, close=False)
     assert b"HTTP/1.1 400 " in answer
@@ -162,8 +162,8 @@ def test_slow_clients_hold_up_nobody(worker: PenstockProcess) -> None:
     beginnings = [
         b"",
         b"POST /conn",
-        b"POST /connectors HTTP/1.1\r\nhost: x\r\ncontent-",
-        b"POST /connectors HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n{",
+        b"POST /connectors HTTP/1.1\r\nhost: localhost\r\ncontent-",
+        b"POST /connectors HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{",
     ]
     slow = []
     try:
@@ -181,7 +181,7 @@ def test_slow_clients_hold_up_nobody(worker: PenstockProcess) -> None:
 def test_a_client_that_does_not_read_its_answers_holds_up_nobody(worker: PenstockProcess) -> None:
     with socket.create_connection(("127.0.0.1", worker.port), timeout=5) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        requests = b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n" * 2_000
+        requests = b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n" * 2_000
         sender = threading.Thread(target=send_quietly, args=(client, requests), daemon=True)
         sender.start()
         for _ in range(20):
@@ -232,7 +232,7 @@ async def storm(worker: PenstockProcess, count: int) -> list[Stormed]:
         ][number % 10]
         content = b"" if body is None else json.dumps(body).encode()
         reader, writer = await asyncio.open_connection("127.0.0.1", worker.port)
-        writer.write(f"{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n".encode())
+        writer.write(f"{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n".encode())
         writer.write(b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(content) + content)
         answer = await asyncio.wait_for(reader.read(), 90)
         writer.close()
@@ -281,7 +281,7 @@ def raw(worker: PenstockProcess, line: bytes, *headers: bytes, body: bytes = b""
     """Everything that comes back until the worker closes the connection."""
     last = [b"connection: close"] if close else []
     with socket.create_connection(("127.0.0.1", worker.port), timeout=10) as client:
-        client.sendall(b"\r\n".join([line, b"host: x", *headers, *last, b"", body]))
+        client.sendall(b"\r\n".join([line, b"host: localhost", *headers, *last, b"", body]))
         answer = b""
         while part := client.recv(65536):
             answer += part

@@ -18,6 +18,7 @@ SIZES = ("avg", "min", "max")
 ONLY_SOMETIMES = {
     "penstock_sink_record_lag_unknown": "a sink whose lag cannot be found out",
     "penstock_lifecycle_hook_tries": "a hook that fails",
+    "penstock_lifecycle_hook_state": "a connector with hooks",
 }
 CLUSTER = {metric.name for section in SECTIONS if "cluster only" in section.title for metric in section.metrics}
 
