@@ -163,7 +163,7 @@ def test_slow_clients_hold_up_nobody(worker: PenstockProcess) -> None:
         b"",
         b"POST /conn",
         b"POST /connectors HTTP/1.1\r\nhost: localhost\r\ncontent-",
-        b"POST /connectors HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{",
+        b"POST /connectors HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{",
     ]
     slow = []
     try:
