@@ -32,14 +32,6 @@ def server(running: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Postgres
     return running
 
 
-@pytest.fixture
-def captures() -> Iterator[list[Capture]]:
-    made: list[Capture] = []
-    yield made
-    for one in made:
-        one.close()
-
-
 def state_of(found: Capture, table: str = "public.t") -> dict[Any, Any]:
     """What somebody knows who believes the last record of each key."""
     rows: dict[Any, Any] = {}

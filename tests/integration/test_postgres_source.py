@@ -32,14 +32,6 @@ def server(running: PostgresServer) -> PostgresServer:
     return running
 
 
-@pytest.fixture
-def captures() -> Iterator[list[Capture]]:
-    made: list[Capture] = []
-    yield made
-    for one in made:
-        one.close()
-
-
 def test_hooks_may_be_repeated_and_leave_nothing(server: PostgresServer) -> None:
     server.run("CREATE TABLE t (id int PRIMARY KEY)")
     config = server.config(**{"name": "again", "topic.prefix": "again"})

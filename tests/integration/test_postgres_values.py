@@ -46,14 +46,6 @@ def server(running: PostgresServer) -> PostgresServer:
     return running
 
 
-@pytest.fixture
-def captures() -> Iterator[list[Capture]]:
-    made: list[Capture] = []
-    yield made
-    for one in made:
-        one.close()
-
-
 def copy(server: PostgresServer, found: Capture, **more: str) -> None:
     """Write everything that was captured into tables of the schema ``copy``."""
     task = PostgresSinkTask()
