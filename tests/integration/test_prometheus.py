@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900
 GUIDE = ROOT / "docs" / "guides" / "monitoring.md"
 VARIABLES = {"$connector": ".*", "$__rate_interval": "30s"}
 ALERT = re.compile(r"^\| ([^|`]+) \| `([^`]+)` \|$", re.M)
-FIRING = ("a connector is not well", "a task has failed")
+FIRING = ("a connector is not well", "a task has failed", "a lifecycle hook fails")
 """The alerts that are right about the connectors of this test."""
 
 

@@ -98,7 +98,7 @@ def read_piece(database: Database, snapshot: str, shape: Shape, piece: Piece, ls
                     yield _batch(shape, texts, lsn, micros)
             if not have_same_nodes(opened, [piece.file]):
                 raise RetriableError(f"Table {shape.table.full_name} was rewritten before it was read")
-    except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName) as error:
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction, errors.InvalidSchemaName) as error:
         raise RetriableError(f"Table {shape.table.full_name} changed before it was read: {error}") from error
 
 
