@@ -30,6 +30,16 @@ def _wait(state: str, tasks: int | None = None) -> Step:
     return lambda files, probe: files.worker.wait_state(probe.name, state, tasks) and None
 
 
+def _accepted(key: str, value: str) -> Step:
+    """Wait until the hook has not only been called: what it was called with is the active configuration."""
+
+    def wait(files: Files, probe: DeclaredProbe) -> None:
+        lifecycle = f"/connectors/{probe.name}/lifecycle"
+        wait_until(lambda: files.worker.http.get(lifecycle).json()["active"][key] == value, f"{key} is {value}")
+
+    return wait
+
+
 @dataclass(frozen=True)
 class Case:
     """``first`` and ``second`` are what the file says of a connector and of its pipeline; ``None``: it is not there.
@@ -80,11 +90,11 @@ CASES = [
     Case("the API changed a key", {"count": "1"}, {"count": "1"}, [("update", "restarts", ["updated"])],
          ["on_created", "on_updated", "on_updated"], keys=["count"],
          steps=(RUNS, _request("PATCH", "/config", {"count": "7"}),
-                lambda files, probe: probe.wait_hooks("on_created", "on_updated"))),
+                _accepted("count", "7"))),
     Case("the API made the change of the file before", {}, {"count": "7"}, [("claim", "nothing", [])],
          ["on_created", "on_updated"],
          steps=(RUNS, _request("PATCH", "/config", {"count": "7"}),
-                lambda files, probe: probe.wait_hooks("on_created", "on_updated"))),
+                _accepted("count", "7"))),
     Case("the API deleted it", {}, {}, [("create", "starts", ["created"])],
          ["on_created", "on_deleted", "on_created"],
          steps=(RUNS, _request("DELETE", ""), lambda files, probe: probe.wait_hooks("on_created", "on_deleted"))),
