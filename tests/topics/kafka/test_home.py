@@ -205,9 +205,11 @@ def test_positions_in_a_topic_that_was_made_anew_mean_nothing_and_that_is_logged
     with caplog.at_level(logging.WARNING):
         wait_until(lambda: (home.ranges({at: 5}, 9, 1 << 20), "made anew" in caplog.text)[1], "it is noticed")
     assert f"anew: offset 5 of {topic}-0 is of a topic that was deleted and made anew" in caplog.text
-    assert [rows.start for rows in home.ranges({at: 5}, 9, 1 << 20)] == chosen
+    wait_until(lambda: [rows.start for rows in home.ranges({at: 5}, 9, 1 << 20)] == chosen, f"it begins at {chosen}")
     home.commit_sink(SinkCommit("connect-anew", {at: 5})).result(30)
-    assert [rows.start for rows in home.ranges({at: 5}, 9, 1 << 20)] == [5], "a position of the new topic counts"
+    wait_until(
+        lambda: [rows.start for rows in home.ranges({at: 5}, 9, 1 << 20)] == [5], "a position of the new topic counts"
+    )
 
 
 def test_without_a_policy_a_lost_position_is_an_error(world: KafkaWorld) -> None:
