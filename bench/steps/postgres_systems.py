@@ -8,13 +8,13 @@ import httpx
 
 from tests.support.postgres import PostgresServer
 
-from ..api import CONVERTERS, JSON
+from ..api import CONVERTERS
 from ..peer.broker import OnKafka
 from ..peer.connect import KafkaConnect
 from ..peer.jars import debezium_plugins
 from ..system import System
 
-TYPED = {"key.converter": JSON, "value.converter": JSON}
+TYPED = {key: "true" if key.endswith("schemas.enable") else value for key, value in CONVERTERS["JSON"].items()}
 """JSON with schemas."""
 
 

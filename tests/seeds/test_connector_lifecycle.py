@@ -58,6 +58,7 @@ def test_sinks_have_hooks_too(hooked: MakeHooked) -> None:
     sink = hooked("ProbeSink").run()
     sink.put(mark="two")
     sink.wait_told("created one", "updated one two")
+    wait_until(lambda: sink.active() == "two", "the update is active")
     sink.delete()
     sink.wait_told("created one", "updated one two", "deleted two")
 
@@ -450,6 +451,7 @@ def test_a_hanging_hook_is_ended_by_its_limit_and_touches_nobody_else(hooked: Ma
     other.run()
     other.put(mark="two")
     other.wait_told("created one", "updated one two")
+    wait_until(lambda: other.active() == "two", "the update is active")
     other.delete()
     source.wait_hooked("FAILED")
     assert f"{source.name}: on_created() did not return within {HOOK_SECONDS:g} s" in source.trace()
