@@ -105,6 +105,11 @@ class Api:
         offsets: Sequence[Any] = self._get(f"/connectors/{name}/offsets")["offsets"]
         return int(offsets[0]["offset"]["position"]) if offsets else 0
 
+    def records_in(self, topic: str) -> int:
+        """How many records a topic of one partition holds; 0 when it does not exist yet. Only Penstock has this."""
+        answer = self._http.get(f"/topics/{topic}/offsets", params={"at": "latest"})
+        return 0 if answer.status_code == 404 else sum(answer.raise_for_status().json()["offsets"])
+
     def wait_running(self, name: str, seconds: float = 60.0) -> None:
         """Wait until the connector and its one task run."""
         wait_for(lambda: self.states(name) == ("RUNNING", "RUNNING"), f"{name} RUNNING", seconds)

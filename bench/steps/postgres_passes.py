@@ -16,6 +16,8 @@ from .postgres_database import Database
 from .postgres_systems import failure, records_in, sink_config, source_config, typed_source_config, worker_pids
 
 LONGEST_SECONDS = 300.0
+LOOK_SECONDS = 0.05
+"""Looking costs our worker a request, and nothing to the peer, whose broker's files are looked at."""
 ROWS_A_SECOND, WARM_UP_SECONDS = 200, 3.0
 
 
@@ -142,4 +144,4 @@ def _wait(system: System, name: str, is_done: Callable[[], bool], what: str) -> 
                 raise RuntimeError(f"{what}: {name} failed: {failure(system, name)}")
         return is_done()
 
-    wait_for(done_or_failed, what, LONGEST_SECONDS, pause=0.02)
+    wait_for(done_or_failed, what, LONGEST_SECONDS, LOOK_SECONDS)

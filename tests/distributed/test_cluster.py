@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.cli.client.conftest import Client
 from tests.support.cluster import Cluster, wait_running, worker_id
 from tests.support.kafka_topics import records_in
 from tests.support.probes import Probe, message
@@ -75,6 +76,16 @@ def test_each_request_may_go_to_another_worker(cluster: Cluster, probe: MakeProb
     for worker in cluster.workers:
         assert worker.http.get(f"/connectors/{name}").status_code == 404
         wait_until(lambda: worker.http.get(f"/connectors/{name}/status").status_code == 404, "no status")  # noqa: B023
+
+
+def test_waiting_for_a_changed_connector_is_waiting_for_its_new_tasks_everywhere(
+    probe: MakeProbe, tmp_path: Path
+) -> None:
+    asked = probe().create_running({"slow": "task.start", "tasks.max": "4"}, tasks=3)
+    Client(tmp_path, asked.worker.url).ok("patch", asked.name, "--set", "tasks.made=4", "--wait")
+    assert asked.states() == ["RUNNING"] * 5
+    assert asked.count("task.start") == 7
+    asked.request("DELETE")
 
 
 def test_a_creation_is_answered_in_the_name_of_the_worker_that_was_asked(cluster: Cluster, probe: MakeProbe) -> None:

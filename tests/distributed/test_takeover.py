@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from tests.support.kafka import KafkaBroker
-from tests.support.kafka_connect import KafkaConnect
+from tests.support.kafka import VERSION, KafkaBroker
+from tests.support.kafka_connect import OLDEST, KafkaConnect
 from tests.support.kafka_topics import records_in
 from tests.support.waiting import wait_until
 from tests.support.worker import SOURCE, PenstockProcess
@@ -35,6 +36,7 @@ class World:
 
     broker: KafkaBroker
     folder: Path
+    version: str
     written: list[str] = field(default_factory=list)
 
     @property
@@ -56,7 +58,7 @@ class World:
         )
 
     def connect(self) -> KafkaConnect:
-        return KafkaConnect(self.folder / "connect", self.settings)
+        return KafkaConnect(self.folder / "connect", self.settings, self.version)
 
     @property
     def source_file(self) -> Path:
@@ -86,10 +88,20 @@ class World:
         return {record.key or b"": record.value for record in records_in(self.broker, f"{GROUP}-{kind}")}
 
 
-@pytest.fixture(scope="module")
-def world(broker: KafkaBroker, other_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> World:
+@pytest.fixture(scope="module", params=[OLDEST, VERSION])
+def world(
+    request: pytest.FixtureRequest, other_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
     """A Kafka Connect cluster that ran for a while and was stopped."""
-    world = World(broker, tmp_path_factory.mktemp("takeover"))
+    with KafkaBroker() as broker:
+        world = World(broker, tmp_path_factory.mktemp("takeover"), request.param)
+        _run_for_a_while(world)
+        _write_unknown(world)
+        _write_elsewhere(world, other_broker)
+        yield world
+
+
+def _run_for_a_while(world: World) -> None:
     world.write_lines("connect")
     with world.connect() as connect:
         _create(connect, "lines-in", {"connector.class": FILE_SOURCE, "file": str(world.source_file), "topic": "moved"})
@@ -112,9 +124,6 @@ def world(broker: KafkaBroker, other_broker: KafkaBroker, tmp_path_factory: pyte
             "the sink has committed",
             60,
         )
-    _write_unknown(world)
-    _write_elsewhere(world, other_broker)
-    return world
 
 
 def test_a_dry_run_tells_what_becomes_of_each_connector(world: World) -> None:
@@ -212,7 +221,8 @@ def _write_elsewhere(world: World, other: KafkaBroker) -> None:
     )
     consumer = Consumer({"bootstrap.servers": other.bootstrap, "group.id": "connect-elsewhere"})
     admin = AdminClient({"bootstrap.servers": other.bootstrap})
-    admin.create_topics([NewTopic("there", 2, 1)])["there"].result(60)
+    if "there" not in admin.list_topics(timeout=60).topics:
+        admin.create_topics([NewTopic("there", 2, 1)])["there"].result(60)
     places = [TopicPartition("there", partition, 1) for partition in range(2)]
     consumer.commit(offsets=places, asynchronous=False)
     consumer.close()

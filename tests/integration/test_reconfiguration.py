@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.client.conftest import Client
 from tests.support.probes import SETTINGS, Probe
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -131,3 +132,22 @@ def test_the_same_configuration_again_revives_a_failed_connector(probe: MakeProb
     config = source.request("GET", "/config").json()
     assert source.request("PUT", "/config", config).status_code == 200
     wait_until(lambda: source.states() == ["RUNNING", "RUNNING"], "the connector runs")
+
+
+def test_the_lifecycle_tells_whether_the_newest_configuration_is_in_force(probe: MakeProbe) -> None:
+    source = probe().create_running()
+    assert source.request("GET", "/lifecycle").json()["applied"] is True
+    source.stop()
+    patch(source, count="5")
+    assert source.request("GET", "/lifecycle").json()["applied"] is False
+    source.ask("resume")
+    source.wait("RUNNING")
+    assert source.request("GET", "/lifecycle").json()["applied"] is True
+
+
+def test_waiting_for_a_changed_connector_is_waiting_for_its_new_tasks(probe: MakeProbe, tmp_path: Path) -> None:
+    source = probe().create_running({"slow": "start,task.start", "tasks.max": "2"})
+    client = Client(tmp_path, source.worker.url)
+    client.ok("patch", source.name, "--set", "tasks.made=2", "--wait")
+    assert source.states() == ["RUNNING"] * 3
+    assert source.count("task.start") == 3

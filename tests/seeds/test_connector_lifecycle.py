@@ -307,7 +307,7 @@ def test_connectors_without_hooks_work_unchanged(hooked: MakeHooked) -> None:
     plain.put(mark="two")
     wait_until(lambda: plain.count("task.start") == 2, "the task runs with the new configuration")
     assert plain.lifecycle() == {
-        "name": plain.name, "active": None, "pending": None, "next_hook": None, "cleanups": []
+        "name": plain.name, "active": None, "pending": None, "next_hook": None, "applied": True, "cleanups": []
     }  # fmt: skip
     plain.delete()
     assert plain.cleanups() == []

@@ -18,46 +18,51 @@ from .kafka import CACHE, FETCH_SECONDS, VERSION, class_path
 from .ports import free_port
 from .waiting import wait_until
 
-JARS = CACHE.parent / f"kafka-connect-{VERSION}"
+OLDEST = "3.5.2"
+"""Of the oldest line that knows STOPPED, and that takeovers are promised from."""
 PACKAGES = ("connect-runtime", "connect-file", "connect-json", "connect-transforms", "kafka-tools")
 START_SECONDS = 120.0
 
 
-def connect_class_path() -> str:
+def connect_class_path(version: str = VERSION) -> str:
     """The jars of Kafka Connect, of its file connectors and of Kafka's command line, beside the broker's."""
-    done = JARS / "complete"
+    folder = CACHE.parent / f"kafka-connect-{version}"
+    done = folder / "complete"
     with alone("kafka-connect"):
-        if not done.exists() or _missing():
-            _fetch()
-            if _missing():
-                raise AssertionError(f"{_missing()} {VERSION} could not be fetched: see {JARS / 'fetch.log'}")
+        if not done.exists() or _missing(folder, version):
+            _fetch(folder, version)
+            if _missing(folder, version):
+                lost = _missing(folder, version)
+                raise AssertionError(f"{lost} {version} could not be fetched: see {folder / 'fetch.log'}")
             done.touch()
-    return os.pathsep.join([str(JARS / "jars" / "*"), class_path()])
+    jars = str(folder / "jars" / "*")
+    return os.pathsep.join([jars, class_path()]) if version == VERSION else jars
 
 
-def _missing() -> list[str]:
-    return [name for name in PACKAGES if not any((JARS / "jars").glob(f"*_{name}-{VERSION}.jar"))]
+def _missing(folder: Path, version: str) -> list[str]:
+    return [name for name in PACKAGES if not any((folder / "jars").glob(f"*_{name}-{version}.jar"))]
 
 
-def _fetch() -> None:
-    JARS.mkdir(parents=True, exist_ok=True)
+def _fetch(folder: Path, version: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     home = Path(pyspark.__file__).parent
-    packages = ",".join(f"org.apache.kafka:{name}:{VERSION}" for name in PACKAGES)
+    packages = ",".join(f"org.apache.kafka:{name}:{version}" for name in PACKAGES)
     command = [
         str(home / "bin" / "spark-submit"),
-        *("--master", "local[1]", "--conf", f"spark.jars.ivy={JARS}", "--packages", packages),
+        *("--master", "local[1]", "--conf", f"spark.jars.ivy={folder}", "--packages", packages),
         *("--class", "none.Such", os.devnull),
     ]
     environment = {**os.environ, "SPARK_HOME": str(home), "JAVA_HOME": str(find_java().home)}
-    with (JARS / "fetch.log").open("wb") as log:
-        subprocess.run(command, stdout=log, stderr=log, env=environment, timeout=FETCH_SECONDS, check=False, cwd=JARS)
+    with (folder / "fetch.log").open("wb") as log:
+        subprocess.run(command, stdout=log, stderr=log, env=environment, timeout=FETCH_SECONDS, check=False, cwd=folder)
 
 
 class KafkaConnect:
     """``connect-distributed`` with a worker file. A context manager."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str], version: str = VERSION) -> None:
         self.folder = folder
+        self.version = version
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.http = httpx.Client(base_url=self.url, timeout=60.0)
@@ -77,7 +82,7 @@ class KafkaConnect:
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
         with (self.folder / "connect.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [java, "-Xmx512m", "-cp", connect_class_path(), main, str(file)], stdout=log, stderr=log
+                [java, "-Xmx512m", "-cp", connect_class_path(self.version), main, str(file)], stdout=log, stderr=log
             )
         try:
             wait_until(self._answers, f"Kafka Connect answers on {self.url}", START_SECONDS)

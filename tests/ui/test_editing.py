@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-from .stage import field, generator
+from .stage import field, generator, offsets_of
 
 pytestmark = pytest.mark.integration
 
@@ -125,3 +126,53 @@ def test_numbers_of_a_pasted_configuration_stay_as_they_were_written(page: Page,
     assert config["big"] == "9007199254740993"
     assert config["part"] == "1.50"
     assert config["nested"] == '{"deep":[12345678901234567890]}'
+
+
+def test_a_new_connector_that_was_begun_is_still_there_after_a_look_at_something_else(page: Page) -> None:
+    page.goto("#/new/FileStreamSource")
+    field(page, "name").fill("begun")
+    field(page, "file").fill("lines.txt")
+    page.get_by_label("Begin as").select_option("PAUSED")
+    page.get_by_role("link", name="Topics", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("What you filled in is kept")
+    page.goto("#/new/FileStreamSource")
+    expect(field(page, "name")).to_have_value("begun")
+    expect(field(page, "file")).to_have_value("lines.txt")
+    expect(page.get_by_label("Begin as")).to_have_value("PAUSED")
+    page.get_by_role("button", name="Begin anew").click()
+    expect(field(page, "file")).to_have_value("")
+    expect(page.get_by_label("Begin as")).to_have_value("RUNNING")
+    expect(page.get_by_role("button", name="Begin anew")).to_have_count(0)
+
+
+def test_a_connector_that_was_created_leaves_no_draft(page: Page, ui_worker: PenstockProcess) -> None:
+    page.goto("#/new/FileStreamSource")
+    field(page, "name").fill("drafted")
+    field(page, "file").fill("none.txt")
+    field(page, "topic").fill("none")
+    page.get_by_role("button", name="Create connector").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("drafted")
+    page.goto("#/new/FileStreamSource")
+    expect(field(page, "file")).to_have_value("")
+    ui_worker.http.delete("/connectors/drafted")
+
+
+def test_an_offset_that_is_being_set_is_still_there_after_a_look_at_something_else(
+    page: Page, ui_worker: PenstockProcess
+) -> None:
+    config = {"connector.class": "ProbeSource", "topic": "resting", "count": "10", "alter.offsets": "true"}
+    ui_worker.create("resting", config)
+    wait_until(lambda: offsets_of(ui_worker, "resting") == [{"next": 10}], "it has read everything")
+    ui_worker.http.put("/connectors/resting/stop")
+    page.goto("#/connectors/resting/offsets")
+    page.get_by_role("button", name="Edit the offset").click()
+    page.get_by_label("New offset").fill('{"next": 3')
+    page.get_by_role("tab", name="Configuration").click()
+    page.get_by_role("tab", name="Offsets").click()
+    expect(page.get_by_label("New offset")).to_have_value('{"next": 3')
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("tab", name="Configuration").click()
+    page.get_by_role("tab", name="Offsets").click()
+    expect(page.get_by_role("button", name="Edit the offset")).to_be_visible()
+    expect(page.get_by_label("New offset")).to_have_count(0)
+    assert offsets_of(ui_worker, "resting") == [{"next": 10}]

@@ -22,6 +22,7 @@ def lifecycle_info(name: str, services: Services) -> LifecycleInfo:
         active=None if lifecycle.active is None else masked(lifecycle.active, services),
         pending=None if pending is None else PendingHook(pending.hook, pending.since, pending.tries, pending.error),
         next_hook=None if hook is None else hook.value,
+        applied=snapshot.applied_config(name) == snapshot.connector_config(name),
         cleanups=[cleanup_info(cleanup, services) for cleanup in snapshot.cleanups_of(name)],
     )
 

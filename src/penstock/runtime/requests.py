@@ -113,12 +113,17 @@ class PendingHook:
 
 @dataclass(frozen=True)
 class LifecycleInfo:
-    """``GET /connectors/{name}/lifecycle``, secrets masked. ``next_hook`` is due at the next start."""
+    """``GET /connectors/{name}/lifecycle``, secrets masked. ``next_hook`` is due at the next start.
+
+    ``applied`` tells whether the tasks were made from the newest configuration: not yet right after a change, and not
+    before the next start where the connector is paused or stopped.
+    """
 
     name: str
     active: Mapping[str, str | None] | None
     pending: PendingHook | None
     next_hook: str | None
+    applied: bool
     cleanups: Sequence[CleanupInfo] = ()
 
 

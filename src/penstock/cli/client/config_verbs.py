@@ -90,7 +90,7 @@ def apply_connectors(
     for wanted in read_connectors(files, name):
         results.attempt(wanted.name, lambda wanted=wanted: written.append(apply_wanted(api, wanted, dry_run)))  # type: ignore[misc]
     if wait and not dry_run:
-        results.wait(api, {one.name: GOALS[one.goal] for one in written if one.action != "unchanged"}, timeout)
+        _wait(api, results, written, timeout)
     return _finish(written, results, dry_run)
 
 
@@ -124,7 +124,7 @@ def patch(
     for name in chosen(api, names, everything):
         results.attempt(name, lambda name=name: written.append(patched(api, name, wanted, dry_run)))  # type: ignore[misc]
     if wait and not dry_run:
-        results.wait(api, {one.name: GOALS[one.goal] for one in written if one.action != "unchanged"}, timeout)
+        _wait(api, results, written, timeout)
     return _finish(written, results, dry_run)
 
 
@@ -161,7 +161,7 @@ def edit(
     api.put("connectors", name, "config", body=after)
     answers().done(f"{name} changed")
     if wait:
-        wait_for(api, name, goal, timeout)
+        wait_for(api, name, goal, timeout, changed=True)
     return 0
 
 
@@ -177,6 +177,11 @@ def _patch(settings: list[str], removed: list[str]) -> dict[str, str | None]:
     if not wanted:
         raise Wrong("What should change?", "--set KEY=VALUE sets a key, --remove KEY removes one.")
     return wanted
+
+
+def _wait(api: ConnectApi, results: Results, written: list[Written], timeout: float) -> None:
+    goals = {one.name: GOALS[one.goal] for one in written if one.action != "unchanged"}
+    results.wait(api, goals, timeout, [one.name for one in written if one.action == "changed"])
 
 
 def _finish(written: list[Written], results: Results, dry_run: bool) -> int:

@@ -102,9 +102,12 @@ def _print(screen: Screen, found: Mapping[str, Any], first: bool) -> None:
 
 
 def _print_lifecycle(screen: Screen, lifecycle: Mapping[str, Any] | None) -> None:
-    if lifecycle is None or not (lifecycle["pending"] or lifecycle["next_hook"] or lifecycle["cleanups"]):
+    parts = ("pending", "next_hook", "cleanups")
+    if lifecycle is None or (lifecycle["applied"] and not any(lifecycle[part] for part in parts)):
         return
     screen.title("Lifecycle")
+    if not lifecycle["applied"]:
+        screen.line("  the newest configuration is not in force yet: it will be with the next start of the tasks")
     pending = lifecycle["pending"]
     if pending:
         told_error = f": {pending['error']}" if pending.get("error") else ""

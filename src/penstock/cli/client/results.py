@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +50,14 @@ class Results:
         if not self.output.is_data:
             tell(error)
 
-    def wait(self, api: ConnectApi, goals: Mapping[str, Goal], seconds: float) -> None:
-        """Wait for some that were done; those that do not reach their goal have failed after all."""
-        waited = wait_for_all(api, goals, seconds)
+    def wait(
+        self, api: ConnectApi, goals: Mapping[str, Goal], seconds: float, changed: Collection[str] = ()
+    ) -> None:
+        """Wait for some that were done; those that do not reach their goal have failed after all.
+
+        Those that are ``changed`` must run with their new configuration.
+        """
+        waited = wait_for_all(api, goals, seconds, changed)
         self.statuses.update({name: status for name, status in waited.statuses.items() if status is not None})
         for name, problem in waited.problems.items():
             self.done.remove(name)

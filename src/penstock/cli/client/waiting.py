@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.runtime.traces import headline
 
-from .problems import NotReached
+from .problems import NotReached, Refused, Unsupported
 from .screen import errors
 from .states import Status, failures, state, statuses_of, task_states
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.2
 FAILED_SECONDS = 3.0
 TASKLESS_SECONDS = 10.0
+SETTLE_SECONDS = 1.0
+UNTOLD_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -62,24 +64,63 @@ class Waited:
     problems: dict[str, NotReached] = field(default_factory=dict)
 
 
-def wait_for(api: ConnectApi, name: str, goal: Goal, seconds: float) -> None:
+class _Changed:
+    """Connectors whose configuration was just changed: that they run counts once it is the new one that runs.
+
+    In a cluster other workers learn of it a moment later than the one that is asked; a Kafka Connect does not tell at
+    all whether a configuration is in force, and gets a while.
+    """
+
+    def __init__(self, api: ConnectApi, names: Collection[str]) -> None:
+        self._api = api
+        self._waiting = set(names)
+        self._counts_from: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Ask about those that were not in force yet. To be called before statuses are read."""
+        for name in sorted(self._waiting):
+            settle = self._settle(name)
+            if settle is not None:
+                self._waiting.remove(name)
+                self._counts_from[name] = time.monotonic() + settle
+
+    def counts(self, name: str, now: float) -> bool:
+        """Whether a status that was read after ``now`` is one of the new configuration."""
+        return name not in self._waiting and now >= self._counts_from.get(name, now)
+
+    def _settle(self, name: str) -> float | None:
+        try:
+            return SETTLE_SECONDS if self._api.get("connectors", name, "lifecycle")["applied"] else None
+        except Unsupported:
+            return UNTOLD_SECONDS
+        except Refused as error:
+            if error.status == 404:
+                return 0.0
+            raise
+
+
+def wait_for(api: ConnectApi, name: str, goal: Goal, seconds: float, changed: bool = False) -> None:
     """Come back once the connector has reached its goal. Raises :class:`NotReached` as :func:`wait_for_all` tells."""
-    for problem in wait_for_all(api, {name: goal}, seconds).problems.values():
+    for problem in wait_for_all(api, {name: goal}, seconds, [name] if changed else []).problems.values():
         raise problem
 
 
-def wait_for_all(api: ConnectApi, goals: Mapping[str, Goal], seconds: float) -> Waited:
+def wait_for_all(
+    api: ConnectApi, goals: Mapping[str, Goal], seconds: float, changed: Collection[str] = ()
+) -> Waited:
     """Come back once each connector has reached its goal, or will not.
 
     A connector will not when ``seconds`` are over, or when it has failed for so long that it is no passing matter; the
-    others are still waited for.
+    others are still waited for. Those that are ``changed`` have got a new configuration and must run with it.
     """
+    news = _Changed(api, [name for name in changed if goals.get(name) is RUNNING])
     begin = time.monotonic()
     left = dict(goals)
     seen: dict[str, tuple[str, float]] = {}
     waited = Waited()
     with _progress(goals) as show:
         while left:
+            news.look()
             now = time.monotonic()
             for name, status in statuses_of(api, list(left)).items():
                 look = _look(status)
@@ -88,7 +129,7 @@ def wait_for_all(api: ConnectApi, goals: Mapping[str, Goal], seconds: float) -> 
                     show(name, look)
                 waited.statuses[name] = status
                 since = now - seen[name][1]
-                if left[name].reached(status, since):
+                if news.counts(name, now) and left[name].reached(status, since):
                     del left[name]
                 elif left[name] is not GONE and failures(status) and since > FAILED_SECONDS:
                     waited.problems[name] = _failure(name, left.pop(name), status)

@@ -1,16 +1,21 @@
-// Changes of configurations that were not saved: kept while the page is open, whatever else is looked at.
+// What was typed and not saved: kept while the page is open, whatever else is looked at.
 
 const drafts = new Map();
 
-/** `{saved, config, typed}` of a connector, or undefined: what it was made from, what it is now, JSON that is being typed. */
-export const draftOf = (name) => drafts.get(name);
+/** Where drafts are: changes of a connector's configuration, a new connector, an offset that is being set. */
+export const changesOf = (name) => `changes/${name}`;
+export const newConnector = (what) => `new/${what}`;
+export const offsetOf = (name) => `offset/${name}`;
 
-export function keepDraft(name, draft) {
-  drafts.set(name, draft);
+/** What is kept at a place, or undefined. */
+export const draftAt = (place) => drafts.get(place);
+
+export function keepDraft(place, draft) {
+  drafts.set(place, draft);
 }
 
-export function dropDraft(name) {
-  drafts.delete(name);
+export function dropDraft(place) {
+  drafts.delete(place);
 }
 
 window.addEventListener("beforeunload", (event) => {

@@ -3,7 +3,7 @@ import { perform, viewing } from "../lib/actions.js";
 import { get } from "../lib/api.js";
 import { confirmed } from "../lib/dialogs.js";
 import { h, onChange, swap } from "../lib/dom.js";
-import { dropDraft } from "../lib/drafts.js";
+import { changesOf, dropDraft, offsetOf } from "../lib/drafts.js";
 import { shortClass, withoutModules } from "../lib/format.js";
 import * as operations from "../lib/operations.js";
 import { button, empty, notice } from "../lib/parts.js";
@@ -127,7 +127,8 @@ async function askDelete(name) {
   if (!agreed) return;
   try {
     await perform(operation());
-    dropDraft(name);
+    dropDraft(changesOf(name));
+    dropDraft(offsetOf(name));
     go(["connectors"]);
   } catch {
     // The user was told.

@@ -3,9 +3,12 @@ import { perform, viewing } from "../lib/actions.js";
 import { get } from "../lib/api.js";
 import { configEditor } from "../lib/config_editor.js";
 import { stateOf } from "../lib/config_form.js";
+import { changes } from "../lib/diff.js";
 import { h, swap } from "../lib/dom.js";
+import { draftAt, dropDraft, keepDraft, newConnector } from "../lib/drafts.js";
 import { shortClass } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
+import { toast } from "../lib/notices.js";
 import * as operations from "../lib/operations.js";
 import { button, commandsOf, empty, head, notice, panel, search } from "../lib/parts.js";
 import { go, link } from "../lib/router.js";
@@ -16,14 +19,14 @@ export function createView(root, life, { parts, query }) {
   document.title = "New connector – Penstock";
   viewing(operations.listPlugins());
   if (parts[1] === "copy") copyOf(root, life, query.get("of"));
-  else if (parts[1]) fillIn(root, life, parts[1], { "connector.class": parts[1] });
+  else if (parts[1]) begin(root, life, newConnector(parts[1]), parts[1], { "connector.class": parts[1] });
   else choosePlugin(root, life);
 }
 
 async function copyOf(root, life, name) {
   try {
     const { config } = await get(["connectors", name], { signal: life.signal });
-    fillIn(root, life, config["connector.class"], { ...config, name: `${name}-copy` });
+    begin(root, life, newConnector(`copy of ${name}`), config["connector.class"], { ...config, name: `${name}-copy` });
   } catch (error) {
     if (!life.over) root.append(head("New connector"), notice("red", error.message));
   }
@@ -63,17 +66,40 @@ function card(plugin) {
   );
 }
 
-function fillIn(root, life, plugin, config) {
+/** The form, with what was typed into it before, if anything was. */
+function begin(root, life, place, plugin, given) {
+  life.onEnd(() => draftAt(place) && toast("What you filled in is kept while this page is open."));
+  const afresh = () => {
+    dropDraft(place);
+    swap(root);
+    fillIn(root, life, { place, plugin, given, afresh });
+  };
+  fillIn(root, life, { place, plugin, given, afresh });
+}
+
+function fillIn(root, life, { place, plugin, given, afresh }) {
+  const draft = draftAt(place);
+  const config = { ...(draft?.config ?? given) };
   const state = h("div", { role: "status" });
   const preview = h("div");
-  const initial = h("select", { id: "initial-state", onchange: () => draw() }, STATES.map(([value, label]) => h("option", { value }, label)));
+  const initial = h("select", { id: "initial-state", onchange: () => { keep(); draw(); } }, STATES.map(([value, label]) => h("option", { value }, label)));
+  if (draft) initial.value = draft.initial;
   let secrets = new Set();
   const operation = () => operations.create(config.name ?? "", { ...config }, initial.value, secrets);
   const draw = () => preview.replaceChildren(commandsOf(operation()));
+  const keep = () => {
+    const typed = editor.typed();
+    const touched = typed !== null || initial.value !== STATES[0][0] || changes(given, config).length > 0;
+    if (touched) keepDraft(place, { config, initial: initial.value, typed });
+    else dropDraft(place);
+  };
   const editor = configEditor(plugin, config, {
     signal: life.signal,
+    typed: draft?.typed,
+    onTyping: () => keep(),
     onState: (now) => {
       secrets = now.secrets;
+      keep();
       state.replaceChildren(stateOf(now));
       draw();
     },
@@ -87,6 +113,7 @@ function fillIn(root, life, plugin, config) {
     }
     try {
       await perform(operation());
+      dropDraft(place);
       go(["connectors", config.name]);
     } catch {
       // The user was told; the form stays as it is.
@@ -96,6 +123,7 @@ function fillIn(root, life, plugin, config) {
     "div",
     { class: "stack sticky" },
     state,
+    draft && notice("blue", "This is what you filled in before. ", button("Begin anew", { small: true, onclick: afresh })),
     panel("Create", {}, h("div", { class: "body stack" }, h("div", { class: "stack tight" }, h("label", { for: "initial-state" }, "Begin as"), initial), button("Create connector", { kind: "primary", iconName: "plus", onclick: create }))),
     panel("The same from a terminal", {}, h("div", { class: "body" }, preview)),
   );

@@ -6,7 +6,7 @@ import { stateOf } from "../../lib/config_form.js";
 import { chosen, confirmed } from "../../lib/dialogs.js";
 import { changes, diffTable } from "../../lib/diff.js";
 import { h, onChange, swap } from "../../lib/dom.js";
-import { draftOf, dropDraft, keepDraft } from "../../lib/drafts.js";
+import { changesOf, draftAt, dropDraft, keepDraft } from "../../lib/drafts.js";
 import { plural } from "../../lib/format.js";
 import { toast } from "../../lib/notices.js";
 import * as operations from "../../lib/operations.js";
@@ -14,17 +14,18 @@ import { button, notice } from "../../lib/parts.js";
 
 export function configTab(root, life, shared) {
   const { name } = shared;
+  const place = changesOf(name);
   let editor = null;
   const begin = (draft) => {
     editor = edit(root, life, name, draft, (config) => {
-      dropDraft(name);
+      dropDraft(place);
       begin({ saved: config, config });
     });
   };
-  life.onEnd(() => draftOf(name) && toast(`Unsaved changes of ${name} are kept while this page is open.`));
+  life.onEnd(() => draftAt(place) && toast(`Unsaved changes of ${name} are kept while this page is open.`));
   return {
     update: ({ info }) => {
-      if (!editor) begin(draftOf(name) ?? { saved: info.config, config: info.config });
+      if (!editor) begin(draftAt(place) ?? { saved: info.config, config: info.config });
       editor.notice(info.config);
     },
   };
@@ -42,8 +43,8 @@ function edit(root, life, name, { saved, config: begun, typed }, again) {
     const found = changes(saved, config).length;
     const text = editor.typed();
     saver.disabled = undo.disabled = found === 0 && text === null;
-    if (saver.disabled) dropDraft(name);
-    else keepDraft(name, { saved, config, typed: text });
+    if (saver.disabled) dropDraft(changesOf(name));
+    else keepDraft(changesOf(name), { saved, config, typed: text });
     count.textContent = found ? `${plural(found, "key")} changed, not saved yet.` : text === null ? "Nothing is changed." : "Changed, not saved yet.";
   };
   const editor = configEditor(saved["connector.class"], config, { fixed: ["name"], strict: true, verb: "apply", signal: life.signal, typed, onTyping: () => tell(), onState: (now) => { state.replaceChildren(stateOf(now)); tell(); } });

@@ -25,7 +25,7 @@ export function lifecycleTab(root, life, { name }) {
   return { update: () => {} };
 }
 
-function hooksPanel({ pending, next_hook: next, active }) {
+function hooksPanel({ pending, next_hook: next, active, applied }) {
   const facts = [];
   if (pending?.error) {
     facts.push(notice("red", h("strong", {}, pending.hook), ` has failed ${plural(pending.tries, "time")} since ${moment(pending.since)}: ${reason(pending.error)}`));
@@ -38,6 +38,7 @@ function hooksPanel({ pending, next_hook: next, active }) {
       "dl",
       { class: "facts-list" },
       h("dt", {}, "Next hook"), h("dd", {}, next ? [h("code", {}, next), " at the next start"] : "None is due: what runs is what was configured."),
+      h("dt", {}, "Newest configuration"), h("dd", {}, applied ? "In force: the tasks were made from it." : "Not in force yet: the tasks were made from an older one, or there are none before the next start."),
       h("dt", {}, "Active configuration"), h("dd", {}, active ? "The one below; hooks were called for it." : "None: it has no hooks, or was never started."),
     ),
   );

@@ -3,8 +3,10 @@ import { perform } from "../../lib/actions.js";
 import { get } from "../../lib/api.js";
 import { confirmed } from "../../lib/dialogs.js";
 import { h, onChange, swap, uniqueId } from "../../lib/dom.js";
+import { draftAt, dropDraft, keepDraft, offsetOf } from "../../lib/drafts.js";
 import { compactText, parse, readableText } from "../../lib/exact_json.js";
 import { plural, whole } from "../../lib/format.js";
+import { toast } from "../../lib/notices.js";
 import * as operations from "../../lib/operations.js";
 import { button, empty, notice, panel, table } from "../../lib/parts.js";
 
@@ -20,7 +22,13 @@ export function offsetsTab(root, life, shared) {
   let stopped = null;
   const drawHint = onChange((state) => swap(hint, hintOf(state, name, shared)));
   const drawList = onChange((found, ends, editable) => swap(list, listPanel(found, ends, editable, edit, resetAll)));
-  const edit = (entry) => swap(form, editForm(entry, shared, entries, () => { swap(form); refresh(); }, () => swap(form)));
+  const place = offsetOf(name);
+  const close = () => {
+    dropDraft(place);
+    swap(form);
+  };
+  const edit = (entry, typed) => swap(form, editForm({ entry, typed, entries, place }, name, () => { close(); refresh(); }, close));
+  life.onEnd(() => draftAt(place) && toast(`The offset of ${name} that you were setting is kept while this page is open.`));
   const resetAll = async () => {
     const operation = () => operations.resetOffsets(name);
     const text = h("p", {}, "It forgets where it was and begins anew: a source reads everything again, a sink its topics from their start.");
@@ -46,7 +54,9 @@ export function offsetsTab(root, life, shared) {
       drawHint(status.connector.state);
       if (stopped !== now) {
         stopped = now;
+        const draft = draftAt(place);
         if (!now) swap(form);
+        else if (draft) edit(draft.entry, draft.typed);
         draw(lastEnds);
       }
     },
@@ -93,10 +103,12 @@ function sinkCells({ partition, offset }, ends) {
   ];
 }
 
-function editForm(entry, { name }, entries, finished, cancelled) {
+/** `typed` are the texts of a form that was left before it was saved. */
+function editForm({ entry, typed, entries, place }, name, finished, cancelled) {
   const shape = entry ?? { partition: entries?.[0]?.partition ?? {}, offset: entries?.[0]?.offset ?? {} };
-  const partition = jsonField("Partition", shape.partition, { readonly: entry !== null });
-  const offset = jsonField("New offset (null forgets it)", shape.offset, { focus: true });
+  const keep = () => keepDraft(place, { entry, typed: { partition: partition.text(), offset: offset.text() } });
+  const partition = jsonField("Partition", typed?.partition ?? readableText(shape.partition), keep, entry !== null);
+  const offset = jsonField("New offset (null forgets it)", typed?.offset ?? readableText(shape.offset), keep);
   const change = () => operations.setOffsets(name, [{ partition: partition.value(), offset: offset.value() }]);
   const save = async (event) => {
     event.preventDefault();
@@ -119,16 +131,17 @@ function editForm(entry, { name }, entries, finished, cancelled) {
   return made;
 }
 
-function jsonField(label, value, { readonly = false } = {}) {
+function jsonField(label, text, oninput, readonly = false) {
   const id = uniqueId("json");
   const error = h("div", { class: "error", id: `${id}-error`, role: "alert" });
-  const area = h("textarea", { id, rows: "4", readonly, spellcheck: "false", "aria-describedby": `${id}-error`, value: readableText(value) });
+  const area = h("textarea", { id, rows: "4", readonly, spellcheck: "false", "aria-describedby": `${id}-error`, oninput, value: text });
   const fail = (message) => {
     error.textContent = message;
     area.setAttribute("aria-invalid", message ? "true" : "false");
   };
   return {
     node: h("div", { class: "field" }, h("div", { class: "about" }, h("label", { for: id }, label)), h("div", {}, area, error)),
+    text: () => area.value,
     value: () => parse(area.value),
     focus: () => area.focus(),
     fail,
