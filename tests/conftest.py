@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from pyspark import SparkContext
 
 from penstock.testing.session import end_session
 from tests.support.worker import PenstockProcess
+
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+"""JVMs of tests live for seconds: compiled the quick way, Spark, brokers and Kafka Connect cost half."""
 
 settings.register_profile("busy machines", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy machines")

@@ -75,6 +75,8 @@ if ! "$venv/bin/python" -c 'from penstock.spark.java import find_java; find_java
     install '.[java]'
 fi
 
+"$venv/bin/penstock" warm-up || say "Spark will start a little slower."
+
 touch "$venv/.runtime"
 if [ "$level" = dev ]; then touch "$venv/.dev"; fi
 say "$venv is ready."

@@ -75,7 +75,8 @@ def test_the_package_is_the_last_resort(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_without_a_release_file_java_itself_is_asked(tmp_path: Path) -> None:
     script = (
-        '#!/bin/sh\ncase "$1" in -version) echo \'openjdk version "17.0.9" 2023\' >&2;; '
+        "#!/bin/sh\necho 'NOTE: Picked up JDK_JAVA_OPTIONS: -XX:TieredStopAtLevel=1' >&2\n"
+        'case "$1" in -version) echo \'openjdk version "17.0.9" 2023\' >&2;; '
         "--list-modules) echo java.base@17.0.9;; esac\n"
     )
     home = install(tmp_path / "path", "", script=script)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from .cluster import Cluster, wait_running, worker_id
@@ -23,10 +23,11 @@ class EndlessLoad:
         self.tasks = tasks
         self._file = folder / f"{name}.goes-on"
 
-    def begin(self, asked: PenstockProcess) -> None:
-        """Create it and wait until each task has written."""
+    def begin(self, asked: PenstockProcess, more: Mapping[str, str] | None = None) -> None:
+        """Create it, with ``more`` settings, and wait until each task has written."""
         self._file.touch()
         config = {"connector.class": "ProbeSource", "topic": self.name, "endless.file": str(self._file)}
+        config |= more or {}
         asked.create(self.name, {**config, "tasks.max": str(self.tasks), "tasks.made": str(self.tasks)})
         wait_running(asked, self.name, self.tasks, SECONDS)
         wait_until(lambda: len(self.written(asked)) == self.tasks, "each task has written", SECONDS)

@@ -59,7 +59,7 @@ class KafkaBroker:
     """One broker, its own controller, on free ports, with its data in a folder of its own. A context manager.
 
     ``host`` is the address of this machine that clients are served on. ``doors`` are more listeners: addresses by
-    security protocol.
+    security protocol. As one of several, it is ``node`` of ``controllers``, which are ports by node.
     """
 
     def __init__(
@@ -68,9 +68,12 @@ class KafkaBroker:
         host: str = "127.0.0.1",
         doors: Mapping[str, str] | None = None,
         java_options: Sequence[str] = (),
+        node: int = 1,
+        controllers: Mapping[int, int] | None = None,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kafka-"))
-        self.port, controller = free_port(), free_port()
+        self.port, self.node = free_port(), node
+        voters = controllers or {node: free_port()}
         self.bootstrap = f"{host}:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         self._java_options = list(java_options)
@@ -78,9 +81,9 @@ class KafkaBroker:
         protocols = ["CONTROLLER:PLAINTEXT", *(f"{name}:{name}" for name in ("PLAINTEXT", *(doors or {})))]
         properties = {
             "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": ",".join([f"PLAINTEXT://{self.bootstrap}", f"CONTROLLER://127.0.0.1:{controller}", *more]),
+            "node.id": str(node),
+            "controller.quorum.voters": ",".join(f"{each}@127.0.0.1:{port}" for each, port in voters.items()),
+            "listeners": ",".join([f"PLAINTEXT://{self.bootstrap}", f"CONTROLLER://127.0.0.1:{voters[node]}", *more]),
             "advertised.listeners": ",".join([f"PLAINTEXT://{self.bootstrap}", *more]),
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": ",".join(protocols),
@@ -97,7 +100,7 @@ class KafkaBroker:
         self._file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
 
     def __enter__(self) -> KafkaBroker:
-        self._run("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._file))
+        self.format()
         self.start()
         return self
 
@@ -105,12 +108,23 @@ class KafkaBroker:
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def format(self) -> None:
+        """Prepare its folder."""
+        self._run("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._file))
+
     def start(self) -> None:
         """Start (again) and wait until clients are served."""
+        self.launch()
+        self.wait_until_it_serves()
+
+    def launch(self) -> None:
+        """Start (again)."""
         with (self.folder / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._java(), "-Xmx512m", "kafka.Kafka", str(self._file)], stdout=log, stderr=log
             )
+
+    def wait_until_it_serves(self) -> None:
         wait_until(self._serves, f"Kafka serves clients on {self.bootstrap}", START_SECONDS)
 
     def kill(self) -> None:
@@ -126,7 +140,8 @@ class KafkaBroker:
             raise AssertionError(f"Kafka ended:\n{(self.folder / 'broker.log').read_text()[-4000:]}")
         quiet = {"log_level": "0", "socket.timeout.ms": "2000"}
         try:
-            return len(AdminClient({"bootstrap.servers": self.bootstrap, **quiet}).list_topics(timeout=2).brokers) == 1
+            found = AdminClient({"bootstrap.servers": self.bootstrap, **quiet}).list_topics(timeout=2)
+            return self.node in found.brokers
         except Exception:
             return False
 

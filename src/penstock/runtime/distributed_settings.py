@@ -102,4 +102,5 @@ def group_settings(config: WorkerConfig) -> GroupSettings:
         rebalance_ms=values["rebalance.timeout.ms"],
         protocol=values["connect.protocol"].lower(),
         client=client,
+        folder=config.data_dir,
     )

@@ -7,14 +7,16 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from kafka.coordinator.base import BaseCoordinator
 from kafka.errors import IllegalGenerationError, KafkaError, MemberIdRequiredError, RebalanceInProgressError, for_code
 from kafka.net.compat import KafkaNetClient
-from kafka.protocol.consumer import HeartbeatRequest
+from kafka.protocol.consumer import HeartbeatRequest, LeaveGroupRequest
 
 from . import group_protocol as protocol
+from .former_member import FormerMember
 from .group_protocol import Assignment, MemberState
 from .lease import Lease, boot_time
 from .metrics_group import GroupMeters
@@ -30,7 +32,10 @@ LEAVE_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """Who we are and how the group works. ``client`` says where the brokers are, in kafka-python's words."""
+    """Who we are and how the group works. ``client`` says where the brokers are, in kafka-python's words.
+
+    ``folder`` is the worker's own, where it finds after a crash what its name in the group was.
+    """
 
     group: str
     url: str
@@ -39,6 +44,7 @@ class GroupSettings:
     rebalance_ms: int = 60_000
     protocol: str = "sessioned"
     client: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
 
 
 class Participant(Protocol):
@@ -91,6 +97,8 @@ class Membership:
         self._stopping = False
         self._rejoin = False
         self._member = ""
+        self._former = FormerMember(settings.folder, settings.group)
+        self._dismissed = False
         self._thread = threading.Thread(target=self._run, name="group-membership", daemon=True)
 
     def start(self) -> None:
@@ -126,8 +134,8 @@ class Membership:
                 log.exception("Membership in the group %s failed; joining again", self._settings.group)
                 self._wake.wait(wait)
                 wait = min(2 * wait, LONGEST_RETRY_SECONDS)
-        if self._coordinator is not None:
-            self._coordinator.leave()
+        if self._coordinator is not None and self._coordinator.leave():
+            self._former.forget()
 
     def _look(self, coordinator: ConnectCoordinator) -> None:
         self._wake.wait(LOOK_SECONDS)
@@ -144,6 +152,7 @@ class Membership:
         if not coordinator.need_rejoin():
             return
         self._participant.settle()
+        self._dismiss_former(coordinator)
         try:
             while not self._stopping and not coordinator.ensure_active_group(timeout_ms=int(JOIN_SECONDS * 1000)):
                 coordinator.poll_heartbeat()
@@ -154,8 +163,17 @@ class Membership:
         if outcome is None or self._stopping:
             return
         coordinator.outcome = None
+        if self._member != coordinator.member:
+            self._former.remember(coordinator.member)
         self._member = coordinator.known_as = coordinator.member
         self._participant.joined(*outcome)
+
+    def _dismiss_former(self, coordinator: ConnectCoordinator) -> None:
+        """Before the first join: whoever we were before a crash is dead, and the group does not have to find out."""
+        former = "" if self._dismissed else self._former.read()
+        self._dismissed = True
+        if former and coordinator.dismiss(former):
+            log.info("The group %s does not wait for %s any more, who was killed", self._settings.group, former)
 
 
 class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
@@ -208,14 +226,34 @@ class ConnectCoordinator(BaseCoordinator):  # type: ignore[misc]
         versions = [(name, protocol.VERSIONS[name]) for name in self._names]
         return [(name, protocol.write_member(state, version, self._told)) for name, version in versions]
 
-    def leave(self) -> None:
-        """Say farewell and close all connections."""
+    def leave(self) -> bool:
+        """Say farewell and close all connections. ``False`` when the group may not have heard it."""
         try:
             self.close(timeout_ms=int(LEAVE_SECONDS * 1000))
             self._aside._manager.close()
             self._network.close()
         except Exception as error:
             log.info("Leaving the group: %s", error)
+            return False
+        return True
+
+    def dismiss(self, member: str) -> bool:
+        """Say farewell for somebody who cannot any more. ``False`` when the group does not know him, or not answer."""
+        try:
+            return bool(self._net.run(self._dismiss, member))
+        except Exception as error:
+            log.info("The group does not know yet that %s is gone: %s", member, error)
+            return False
+
+    async def _dismiss(self, member: str) -> bool:
+        milliseconds = int(LEAVE_SECONDS * 1000)
+        if not await self.ensure_coordinator_ready_async(timeout_ms=milliseconds):
+            return False
+        identity = LeaveGroupRequest.MemberIdentity(member_id=member, group_instance_id=None, reason="it was killed")
+        request = LeaveGroupRequest(group_id=self.group_id, member_id=member, members=[identity])
+        sent = self._manager.send(request, node_id=self.coordinator_id)
+        answer = await self._manager.wait_for(sent, milliseconds)
+        return not answer.error_code and not any(one.error_code for one in answer.members)
 
     def _perform_assignment(self, leader_id: str, protocol_name: str, members: Sequence[Any]) -> dict[str, bytes]:
         version = protocol.VERSIONS[protocol_name]

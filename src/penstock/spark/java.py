@@ -123,7 +123,7 @@ def _inspect(home: Path, source: str) -> Iterator[Java]:
     if not os.access(executable, os.X_OK):
         return
     release = _release_file(home)
-    version = _major(release.get("JAVA_VERSION", "")) or _major(_ask(executable, "-version"))
+    version = _major(release.get("JAVA_VERSION", "")) or _major(_told_version(_ask(executable, "-version")))
     if version is None:
         return
     java = Java(home, version, source)
@@ -141,8 +141,14 @@ def _release_file(home: Path) -> dict[str, str]:
     return dict(re.findall(r'^(\w+)="?(.*?)"?$', text, re.MULTILINE))
 
 
+def _told_version(answer: str) -> str:
+    """``17.0.15`` from ``openjdk version "17.0.15"``, whatever is said before of options from the environment."""
+    match = re.search(r'version "([^"]+)"', answer)
+    return match[1] if match else ""
+
+
 def _major(text: str) -> int | None:
-    """``17`` from ``17.0.15`` or ``openjdk version "17.0.15"``; ``8`` from ``1.8.0``."""
+    """``17`` from ``17.0.15``; ``8`` from ``1.8.0``."""
     match = re.search(r"(\d+)(?:\.(\d+))?", text)
     if match is None:
         return None

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from .java import find_java, java_home_for_spark
+from .class_archive import archive_option
+from .java import Java, find_java, java_home_for_spark
 from .shipping import shipped_settings
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "pensto
     folder = _private_folder(logs)
     sockets = _socket_folder(folder)
     conf = _spark_conf(settings, name, folder, sockets, logs)
+    _set_java_options(conf, java, folder, logs)
     console = logs / "console.log"
     logger.info("Starting Spark on Java %d (%s), logging to %s", java.version, java.home, logs / "spark.log")
     try:
@@ -154,16 +156,25 @@ def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: P
     conf = SparkConf(loadDefaults=False)
     for key, value in {**_defaults(master, name, folder, sockets, logs), **chosen, **shipped}.items():
         conf.set(key, value)
-    log_config = folder / "log4j2.properties"
-    log_config.write_text(LOG_CONFIG.format(folder=logs))
-    ours = f"{_quoted(f'-Djava.io.tmpdir={folder}')} -Dlog4j2.configurationFile={log_config.absolute().as_uri()}"
-    theirs = chosen.get("spark.driver.extraJavaOptions", "")
-    quick_start = "" if re.search(r"-XX:\+Use\w+GC", theirs) else QUICK_START_OPTIONS
-    conf.set("spark.driver.extraJavaOptions", f"{quick_start} {ours} {theirs}".strip())
     return conf
 
 
-def _quoted(option: str) -> str:
+def _set_java_options(conf: SparkConf, java: Java, folder: Path, logs: Path) -> None:
+    """Those of the user win: the JVM takes the last one of a kind."""
+    log_config = folder / "log4j2.properties"
+    log_config.write_text(LOG_CONFIG.format(folder=logs))
+    theirs = conf.get("spark.driver.extraJavaOptions", "") or ""
+    options = [
+        "" if re.search(r"-XX:\+Use\w+GC", theirs) else QUICK_START_OPTIONS,
+        quoted(archive) if (archive := archive_option(java, theirs)) else "",
+        quoted(f"-Djava.io.tmpdir={folder}"),
+        f"-Dlog4j2.configurationFile={log_config.absolute().as_uri()}",
+        theirs,
+    ]
+    conf.set("spark.driver.extraJavaOptions", " ".join(filter(None, options)))
+
+
+def quoted(option: str) -> str:
     """For Spark's launcher, which splits options at blanks as a shell does."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -170,6 +170,13 @@ def test_a_name_that_is_not_there_ends_with_7_and_nothing_is_done(client: Client
     assert client(verb, "no-such-*").code == 7
 
 
+def test_what_tasks_are_told_is_described(client: Client, made: list[str]) -> None:
+    client.ok("resume", made[0], "--wait")
+    described = client.ok("describe", made[0], "-o", "json").data
+    assert (list(described["task_configs"]), described["task_configs"]["0"]["file"]) == (["0"], "none.txt")
+    assert "Configuration of task 0, beyond the connector's\n  task.class " in client.ok("describe", made[0]).out
+
+
 def test_patch_changes_some_keys(client: Client, made: list[str]) -> None:
     name = made[0]
     tried = client.ok("patch", name, "--set", "topic=a=b", "--remove", "file", "--dry-run")

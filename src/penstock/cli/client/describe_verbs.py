@@ -34,7 +34,7 @@ def describe(
     context: ContextName = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Show all that is known of connectors: state, health, traces, configuration, offsets, topics, hooks.
+    """Show all that is known of connectors: state, health, traces, configurations, offsets, topics, hooks.
 
     [bold]Examples[/]
 
@@ -59,11 +59,17 @@ def _facts(api: ConnectApi, name: str) -> dict[str, Any]:
     """Everything the worker tells; what it does not have is left out."""
     found: dict[str, Any] = dict(api.get("connectors", name))
     found["status"] = status_of(api, name)
+    found["task_configs"] = _maybe(lambda: _task_configs(api, name))
     found["health"] = _maybe(lambda: api.get("connectors", name, "health"))
     found["offsets"] = _maybe(lambda: api.get("connectors", name, "offsets")["offsets"])
     found["topics"] = _maybe(lambda: sorted(api.get("connectors", name, "topics").get(name, {}).get("topics", [])))
     found["lifecycle"] = _maybe(lambda: api.get("connectors", name, "lifecycle"))
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _task_configs(api: ConnectApi, name: str) -> dict[str, Any]:
+    """The configuration of each task, by its number."""
+    return {str(task["id"]["task"]): task["config"] for task in api.get("connectors", name, "tasks")}
 
 
 def _maybe(question: Any) -> Any:
@@ -89,6 +95,7 @@ def _print(screen: Screen, found: Mapping[str, Any], first: bool) -> None:
     )
     screen.title("Configuration")
     screen.facts({key: shown(key, value) for key, value in sorted(found["config"].items())}, indent=2)
+    _print_task_configs(screen, found)
     for what, trace in failures(status):
         screen.title(f"Trace of the {what}")
         screen.line(trace or "(none)")
@@ -99,6 +106,18 @@ def _print(screen: Screen, found: Mapping[str, Any], first: bool) -> None:
         screen.title("Offsets")
         screen.facts({place(entry): position(entry) for entry in found["offsets"]}, indent=2)
     _print_lifecycle(screen, found.get("lifecycle"))
+
+
+def _print_task_configs(screen: Screen, found: Mapping[str, Any]) -> None:
+    """What tasks are told beyond what the connector is."""
+    own = {
+        number: {key: shown(key, value) for key, value in sorted(config.items()) if found["config"].get(key) != value}
+        for number, config in found.get("task_configs", {}).items()
+    }
+    for number, config in own.items():
+        if config:
+            screen.title(f"Configuration of task {number}, beyond the connector's")
+            screen.facts(config, indent=2)
 
 
 def _print_lifecycle(screen: Screen, lifecycle: Mapping[str, Any] | None) -> None:

@@ -325,7 +325,7 @@ def _metadata(group: str, memory: _Memory) -> str:
     if len(text) > MOST_METADATA:
         raise StateTooLarge(
             f"Task {task} of group {group} wants to remember {len(text)} bytes with its offsets; Kafka keeps at most "
-            f"{MOST_METADATA}"
+            f"{MOST_METADATA}. A task with fewer partitions has less to remember: raise tasks.max"
         )
     return text
 
