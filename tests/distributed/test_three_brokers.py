@@ -62,3 +62,5 @@ def test_every_broker_may_die_in_turn_and_each_record_is_there_once(
     wait_until(lambda: not wanted - Counter(value for _, _, value in sink.out()), "the sink has put every record", 240)
     wait_running(asked, load.name, TASKS)
     wait_running(asked, sink.name, 1)
+    for worker in cluster.workers:
+        assert "out of range" not in worker.output.read_text(), "a sink was sent back to the beginning"

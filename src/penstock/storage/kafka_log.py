@@ -14,10 +14,11 @@ from functools import partial
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
 
 from .errors import PassingStorageError, StorageError
 from .kafka_complaints import Complaints
+from .kafka_log_ends import Ends, Offsets
 from .kafka_log_leader import LeaderWriter
 from .kafka_log_topics import InternalTopic, ensure_topic
 from .log import Listener, Log, LogRecord
@@ -33,8 +34,6 @@ RETRY_SECONDS = 8.0
 AT_ONCE = 1000
 FRESH_MS = 5000
 """A client that believes longer in what it knows of partitions is refused after their leader was restarted."""
-
-Offsets = dict[int, int]
 
 
 class KafkaLogUnavailable(PassingStorageError):
@@ -113,28 +112,7 @@ class KafkaLogs:
 
     def end_offsets(self, topic: str, partitions: int) -> Future[Offsets]:
         """The next offset of each partition, open transactions included."""
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {TopicPartition(topic, number): latest for number in range(partitions)}
-        answers = self.admin.list_offsets(asked, request_timeout=WRITE_SECONDS)
-        ends: Future[Offsets] = Future()
-        found: Offsets = {}
-        lock = threading.Lock()
-
-        def note(partition: int, answer: Future[Any]) -> None:
-            with lock:
-                if ends.done():
-                    return
-                error = answer.exception()
-                if error is not None:
-                    ends.set_exception(unreachable(error))
-                    return
-                found[partition] = answer.result().offset
-                if len(found) == partitions:
-                    ends.set_result(found)
-
-        for at, answer in answers.items():
-            answer.add_done_callback(partial(note, at.partition))
-        return ends
+        return Ends(self.admin, topic, partitions, WRITE_SECONDS, unreachable).ask()
 
     def stop(self) -> None:
         """Write out what is pending and close the clients. Idempotent."""

@@ -110,10 +110,8 @@ def _create(admin: AdminClient, topic: InternalTopic) -> None:
 
 
 def _check_policy(admin: AdminClient, topic: InternalTopic) -> None:
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name)
-    answer: Any = admin.describe_configs([resource])[resource]
     try:
-        policy = answer.result(SECONDS)["cleanup.policy"].value
+        policy = _policy(admin, topic)
     except KafkaException as error:
         if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             logger.info("The settings of topic %s may not be read; it is taken to be compacted", topic.name)
@@ -127,6 +125,20 @@ def _check_policy(admin: AdminClient, topic: InternalTopic) -> None:
             f"{topic.purpose} and problems restarting this Connect cluster in the future. Change the '{topic.key}' "
             "property in the Connect worker configurations to use a topic with 'cleanup.policy=compact'."
         )
+
+
+def _policy(admin: AdminClient, topic: InternalTopic) -> str:
+    """Any broker may be asked, and the one that is may not have heard yet of a topic that is new."""
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name)
+    until = time.monotonic() + SECONDS
+    while True:
+        answer: Any = admin.describe_configs([resource])[resource]
+        try:
+            return str(answer.result(SECONDS)["cleanup.policy"].value)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART or time.monotonic() > until:
+                raise
+        time.sleep(LOOK_SECONDS)
 
 
 def _text(error: KafkaException) -> str:

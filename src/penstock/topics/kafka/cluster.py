@@ -22,10 +22,11 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from penstock.storage.errors import PassingStorageError
 from penstock.storage.kafka_complaints import Complaints
+from penstock.storage.kafka_log_ends import told_offset
 
 from ..interface import TopicPartition
 from .clients import Clients
-from .errors import text_of
+from .errors import is_late, text_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,10 @@ WATCH_SECONDS = 60.0
 """A topic that nobody asked for during this time is not watched any more."""
 
 ANSWER_SECONDS = 30.0
+BOUNDS_SECONDS = 2.0
+"""How long bounds are waited for at first; longer after each time in vain. While the leader of one partition is gone,
+the others are not answered either, and the client learns of its successor only for the next question."""
+
 MISSING_SECONDS = 0.5
 """How often topics are looked for that somebody wants and that do not exist."""
 
@@ -80,6 +85,7 @@ class Cluster:
         self._any_wanted = -WATCH_SECONDS
         self._asking: set[str] = set()
         self._next = {"ends": 0.0, "starts": 0.0, "topics": 0.0}
+        self._patience = {"ends": BOUNDS_SECONDS, "starts": BOUNDS_SECONDS}
 
     def _new_admin(self) -> AdminClient:
         settings: dict[str, Any] = {**dict(self.settings), "error_cb": Complaints("admin client")}
@@ -208,12 +214,18 @@ class Cluster:
 
     def look_up(self, places: Collection[TopicPartition], starts: bool = False) -> dict[TopicPartition, int]:
         """The present ends (or starts) of some partitions. Raises ``ClusterUnavailable``."""
-        found, asked = {}, time.monotonic()
-        for at, answer in self._ask(places, starts).items():
+        patience, until = BOUNDS_SECONDS, time.monotonic() + ANSWER_SECONDS
+        while True:
+            asked = time.monotonic()
             try:
-                found[at] = int(answer.result(ANSWER_SECONDS).offset)
+                answers = self._ask(places, starts, patience)
+                found = {at: told_offset(answer.result(ANSWER_SECONDS)) for at, answer in answers.items()}
+                break
             except (KafkaException, TimeoutError) as error:
-                raise ClusterUnavailable(error) from error
+                if time.monotonic() > until:
+                    raise ClusterUnavailable(error) from error
+                patience *= 2
+                time.sleep(END_SECONDS)
         self._note(found, starts, asked)
         return found
 
@@ -265,22 +277,26 @@ class Cluster:
         with self._lock:
             self._asking.add(what)
         left, found, lock, when = [len(places)], {}, threading.Lock(), time.monotonic()
+        late: list[BaseException] = []
 
         def answered(at: TopicPartition, answer: Future[Any]) -> None:
-            if answer.exception() is None:
-                found[at] = int(answer.result().offset)
-            else:
-                self._doubt(answer.exception())
+            try:
+                found[at] = told_offset(answer.result())
+            except Exception as error:
+                self._doubt(error)
+                late.extend([error] if is_late(error) else [])
             with lock:
                 left[0] -= 1
                 last = not left[0]
             if last:
                 with self._lock:
                     self._asking.discard(what)
+                    self._patience[what] = min(2 * patience, ANSWER_SECONDS) if late else BOUNDS_SECONDS
                 self._note(found, starts, when)
 
+        patience = self._patience[what]
         try:
-            asked = self._ask(places, starts)
+            asked = self._ask(places, starts, patience)
         except KafkaException as error:
             logger.warning("The cluster cannot be asked for offsets: %s", text_of(error))
             with self._lock:
@@ -289,17 +305,19 @@ class Cluster:
         for at, answer in asked.items():
             answer.add_done_callback(partial(answered, at))
 
-    def _doubt(self, error: BaseException | None) -> None:
+    def _doubt(self, error: BaseException) -> None:
         """What is known of leaders may be out of date: look again soon."""
         logger.debug("An offset could not be had: %s", error)
         with self._lock:
             self._next["topics"] = min(self._next["topics"], time.monotonic() + MISSING_SECONDS)
 
-    def _ask(self, places: Collection[TopicPartition], starts: bool) -> dict[TopicPartition, Future[Any]]:
+    def _ask(
+        self, places: Collection[TopicPartition], starts: bool, seconds: float
+    ) -> dict[TopicPartition, Future[Any]]:
         spec = _EARLIEST if starts else _LATEST
         asked = {Place(at.topic, at.partition): spec for at in places}
         answers: Mapping[Place, Future[Any]] = self.admin.list_offsets(
-            asked, isolation_level=self._level, request_timeout=ANSWER_SECONDS
+            asked, isolation_level=self._level, request_timeout=seconds
         )
         return {TopicPartition(place.topic, place.partition): answer for place, answer in answers.items()}
 
