@@ -84,7 +84,7 @@ def test_waiting_for_a_changed_connector_is_waiting_for_its_new_tasks_everywhere
     asked = probe().create_running({"slow": "task.start", "tasks.max": "4"}, tasks=3)
     Client(tmp_path, asked.worker.url).ok("patch", asked.name, "--set", "tasks.made=4", "--wait")
     assert asked.states() == ["RUNNING"] * 5
-    assert asked.count("task.start") == 7
+    assert asked.count("task.start") >= 3 + 4
     asked.request("DELETE")
 
 
