@@ -12,13 +12,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from tests.docs.blocks import ROOT, Block, Command
+from tests.docs.terminal import answered
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 from tests.support.worker import SOURCE
@@ -86,6 +87,10 @@ class Sandbox:
     def do(self, command: str) -> None:
         """One command that is on no page."""
         self.run([Block("(before the page)", 0, "sh", command)])
+
+    def answer(self, command: str, answers: Mapping[str, str]) -> None:
+        """One command at a terminal, at which the reader answers questions (patterns) that come."""
+        answered(self._words(self._substituted(command)), self.folder, self.variables, answers)
 
     def add_program(self, name: str, script: str) -> None:
         """Readers have this program."""
