@@ -67,10 +67,14 @@ def test_killed_at_a_commit_point(pipeline: Pipeline, point: str) -> None:
 
 
 def test_killed_while_a_start_puts_files_in_their_place(pipeline: Pipeline) -> None:
-    def leave_a_file_staged(data_dir: Path) -> None:
-        published = [file for file in segment_files(data_dir) if file.exists()]
-        published[-1].rename(topic_folders(data_dir).staged / published[-1].name.partition("-")[2])
+    def published(data_dir: Path) -> list[Path]:
+        return [file for file in segment_files(data_dir) if file.exists()]
 
+    def leave_a_file_staged(data_dir: Path) -> None:
+        newest = published(data_dir)[-1]
+        newest.rename(topic_folders(data_dir).staged / newest.name.partition("-")[2])
+
+    wait_until(lambda: published(pipeline.worker.data_dir), "a batch was large enough for a file")
     killed_during_recovery(pipeline, "recovery-publish", leave_a_file_staged)
 
 
