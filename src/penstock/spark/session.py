@@ -31,10 +31,6 @@ QUICK_START_OPTIONS = "-XX:+UseSerialGC -XX:-UsePerfData"
 """The serial collector starts a second sooner than the default one. Compilation stays whole: without its last stage
 (``-XX:TieredStopAtLevel=1``) Spark is up sooner still, but computes on DataFrames ten times slower."""
 
-KEPT_MS = 5_000
-"""How long Arrow keeps memory that was freed in a Python worker: if it were given back after each batch, the next one
-would get it anew, page by page, which costs more than a copy."""
-
 LONGEST_SOCKET_FOLDER = 60
 """A Unix socket path has room for about 100 bytes, of which the file name takes 42."""
 
@@ -191,7 +187,6 @@ def _plugin_path(settings: Mapping[str, str]) -> list[str]:
 def _defaults(master: str, name: str, folder: Path, sockets: Path, logs: Path) -> dict[str, str]:
     defaults = {
         "spark.master": master,
-        "spark.executorEnv.MIMALLOC_PURGE_DELAY": str(KEPT_MS),
         "spark.app.name": name,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
