@@ -52,18 +52,23 @@ def orders_and_attempts(sandbox: Sandbox) -> None:
     create(sandbox, "try-1", {"connector.class": "Generator", "topic": "tried"})
 
 
+def dead_letter_queue(topic: str) -> dict[str, str]:
+    """The settings of a sink that keeps what it cannot read, with its reasons."""
+    return {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": topic,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+
+
 def dead_letters(sandbox: Sandbox) -> None:
     """A sink with twenty lines that it could not read as JSON; now it takes any text."""
     lines = sandbox.folder / "lines.txt"
     lines.write_text("not an order\n" * 20)
     source = {"connector.class": "FileStreamSource", "topic": "lines", "file": str(lines), **TEXT}
     create(sandbox, "lines", source)
-    queue = {
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": "dead-lines",
-        "errors.deadletterqueue.topic.replication.factor": "1",
-        "errors.deadletterqueue.context.headers.enable": "true",
-    }
+    queue = dead_letter_queue("dead-lines")
     sink = {"connector.class": "FileStreamSink", "topics": "lines", "file": str(sandbox.folder / "out.txt")}
     create(sandbox, "orders-sink", {**sink, **JSON, **queue})
     wait_until(

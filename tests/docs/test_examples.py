@@ -83,12 +83,7 @@ def configs(sandbox: Sandbox) -> dict[str, dict[str, str]]:
     """Three tasks of a source, another whose name begins alike, a sink with dead letters, and an attempt."""
     probe = {"connector.class": "ProbeSource", "topic": "orders", "rate": "1", "alter.offsets": "true"}
     lines = {"connector.class": "FileStreamSource", "topic": "lines", "file": str(sandbox.folder / "lines.txt")}
-    queue = {
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": "dead-orders",
-        "errors.deadletterqueue.topic.replication.factor": "1",
-        "errors.deadletterqueue.context.headers.enable": "true",
-    }
+    queue = stages.dead_letter_queue("dead-orders")
     sink = {"connector.class": "FileStreamSink", "topics": "orders,lines", "file": str(sandbox.folder / "out.txt")}
     return {
         "orders": {**probe, "count": "200", "tasks.max": "3", "tasks.made": "3"},

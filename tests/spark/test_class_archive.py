@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from penstock.cli import warm_up as command
 from penstock.cli.main import Ended, app
 from penstock.spark import class_archive
 from penstock.spark.class_archive import archive_file, archive_option
@@ -24,7 +23,6 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("archive of classes")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(class_archive, "FOLDER", folder)
-        patch.setattr(command, "FOLDER", folder)
         assert run("warm-up") == 0
         yield archive_file(find_java())
 
@@ -73,6 +71,5 @@ def test_a_folder_that_cannot_be_written_is_told(
     archive: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
-    for module in (class_archive, command):
-        monkeypatch.setattr(module, "FOLDER", tmp_path / "file" / "folder")
+    monkeypatch.setattr(class_archive, "FOLDER", tmp_path / "file" / "folder")
     assert run("warm-up") == 2

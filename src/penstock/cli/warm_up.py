@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.spark.class_archive import FOLDER, WRITE, archive_file
+from penstock.spark.class_archive import WRITE, archive_file
 from penstock.spark.java import NoJavaError, find_java
 
 from .console import StartUpConsole
@@ -36,7 +36,7 @@ def warm_up(again: bool, console: StartUpConsole | None = None) -> int:
             console.done(f"{target} is there already; --again makes it anew.")
             return OK
         console.step("Starting Spark once, as workers do; then its JVM writes down the classes it has loaded …")
-        FOLDER.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         make_archive(target)
     except (NoJavaError, SparkStartError, NotKept, OSError) as error:
         console.warn(f"Nothing was prepared, Spark starts as before: {error}")

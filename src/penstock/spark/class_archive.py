@@ -1,4 +1,4 @@
-"""Spark's classes as a JVM keeps them for the next one: with such an archive Spark starts in half the time.
+"""Spark's classes as a JVM keeps them for the next one: with such an archive Spark starts sooner, for less CPU.
 
 An archive fits one Java and one Spark. A JVM that finds it does not fit goes without, so nothing can go wrong with it.
 """
