@@ -19,13 +19,15 @@ FIRST_SECONDS = 2.0
 after each time in vain: a broker may just be slow."""
 PAUSE_SECONDS = 0.1
 
+_FORBIDDEN = frozenset([KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED])
 _LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
 class Ends:
     """One question. ``found`` ends with the next offset of each partition, open transactions included.
 
-    After ``seconds`` in vain it fails with what ``failure`` makes of the last error. May be asked on any thread.
+    After ``seconds`` in vain, and at once where it is not allowed, it fails with what ``failure`` makes of the last
+    error. May be asked on any thread.
     """
 
     def __init__(
@@ -77,12 +79,18 @@ class Ends:
     def _round_is_over(self) -> None:
         if len(self._offsets) == self._partitions:
             self.found.set_result(self._offsets)
-        elif self._problem is not None and time.monotonic() > self._until:
+        elif self._problem is not None and (time.monotonic() > self._until or _is_final(self._problem)):
             self.found.set_exception(self._failure(self._problem))
         else:
             again = threading.Timer(PAUSE_SECONDS, self.ask)
             again.daemon = True
             again.start()
+
+
+def _is_final(error: BaseException) -> bool:
+    """Whether asking again would not help."""
+    cause = error.args[0] if error.args else None
+    return isinstance(cause, KafkaError) and cause.code() in _FORBIDDEN
 
 
 def told_offset(answer: Any) -> int:
