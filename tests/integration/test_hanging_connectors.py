@@ -18,7 +18,7 @@ from tests.support.worker import PenstockProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-LIMIT_SECONDS = 3.0
+LIMIT_SECONDS = 5.0
 STOP_SECONDS = 2.0
 FAST_SECONDS = 30.0
 """What any request of others may take at the very most on a busy machine."""
@@ -128,7 +128,7 @@ def test_connectors_that_hang_while_they_are_validated_are_not_created(probe: Ma
     for answer in answers:
         text = message(answer.result(LATE_SECONDS), 500)
         assert "validate()" in text
-        assert "did not return within 3 s" in text
+        assert f"did not return within {LIMIT_SECONDS:g} s" in text
     assert asked.request("GET").status_code == unmade.request("GET").status_code == 404
 
 
@@ -189,7 +189,7 @@ def test_a_connector_that_hangs_in_this_call_is_failed_after_the_limit(probe: Ma
         stuck = hanging(probe(), call)
     assert_others_are_fast(probe)
     trace = stuck.wait_states("FAILED", seconds=LATE_SECONDS)["connector"]["trace"]
-    assert f"{stuck.name}: {call}() did not return within 3 s and was abandoned" in trace
+    assert f"{stuck.name}: {call}() did not return within {LIMIT_SECONDS:g} s and was abandoned" in trace
     stuck.heal()
     assert stuck.request("POST", "/restart").status_code == 204
     stuck.wait("RUNNING")
@@ -261,7 +261,7 @@ def test_a_connector_that_hangs_in_a_hook_is_failed_after_the_limit(probe: MakeP
         stuck.request("PATCH", "/config", {"count": "20"})
     assert_others_are_fast(probe)
     status = wait_until(lambda: failed(stuck), "it is FAILED", LATE_SECONDS)
-    assert f"{call}() did not return within 3 s" in status["connector"]["trace"]
+    assert f"{call}() did not return within {LIMIT_SECONDS:g} s" in status["connector"]["trace"]
     stuck.heal()
     assert_can_be_deleted(stuck)
 
@@ -279,7 +279,7 @@ def test_a_task_that_hangs_in_this_call_is_failed_after_the_limit(probe: MakePro
     stuck = hanging(probe(), f"task.{call}")
     assert_others_are_fast(probe)
     trace = stuck.wait_states("RUNNING", "FAILED", seconds=LATE_SECONDS)["tasks"][0]["trace"]
-    assert f"{stuck.name}-0: {call}() did not return within 3 s and was abandoned" in trace
+    assert f"{stuck.name}-0: {call}() did not return within {LIMIT_SECONDS:g} s and was abandoned" in trace
     stuck.heal()
     with quickly("the restart of the task"):
         assert stuck.request("POST", "/tasks/0/restart").status_code == 204
@@ -292,7 +292,7 @@ def test_a_task_that_cannot_be_made_is_failed_after_the_limit(probe: MakeProbe) 
     assert_others_are_fast(probe)
     trace = stuck.wait_states("RUNNING", "FAILED", seconds=LATE_SECONDS)["tasks"][0]["trace"]
     assert f"{stuck.name}-0: " in trace
-    assert "did not return within 3 s and was abandoned" in trace
+    assert f"did not return within {LIMIT_SECONDS:g} s and was abandoned" in trace
     assert_can_be_deleted(stuck)
 
 
@@ -383,6 +383,19 @@ def test_a_crowd_of_connectors_that_hang_at_once_leaves_the_rest_fast(probe: Mak
 # -- the worker
 
 
+def test_plugins_that_are_slow_to_import_cost_no_call_its_limit(tmp_path: Path) -> None:
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "slow.py").write_text("import time\n\ntime.sleep(3)\n")
+    settings = {**LIMITS, "plugin.path": str(plugins), "connector.call.timeout.ms": "1500"}
+    with PenstockProcess(tmp_path / "worker", settings) as worker:
+        config = {"connector.class": "FileStreamSource", "topic": "lines", "file": str(tmp_path / "in.txt")}
+        began = time.monotonic()
+        answer = worker.http.put("/connector-plugins/FileStreamSource/config/validate", json=config)
+        assert answer.status_code == 200, answer.text
+        assert time.monotonic() - began > 1.5
+
+
 def test_a_worker_full_of_hanging_connectors_stops_and_starts_within_its_limits(tmp_path: Path) -> None:
     with PenstockProcess(tmp_path / "worker", LIMITS) as worker:
         wait_for_spark(worker, tmp_path)
@@ -393,7 +406,7 @@ def test_a_worker_full_of_hanging_connectors_stops_and_starts_within_its_limits(
         sink = Probe(worker, tmp_path, "ProbeSink", fine.topic).create_with_trouble({"hang": "task.put"})
         wait_until(lambda: sink.count("task.put") == 1, "the put hangs")
         stuck[3].request("DELETE")
-        with quickly("the stop", 20.0):
+        with quickly("the stop", 45.0):
             assert worker.stop(60.0) == 0
         assert "Stopped" in worker.tail()
 

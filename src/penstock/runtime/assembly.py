@@ -27,7 +27,7 @@ from .statuses import Statuses
 from .topic_homes import open_home, open_offsets
 from .worker import Worker
 from .worker_config import WorkerConfig
-from .worker_parts import RuntimeLoop, attach, find_plugins, pump_services
+from .worker_parts import RuntimeLoop, attach, pump_services
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class StandaloneWorker:
             services.configs.finish_restart(restart.connector)
         before = services.configs.snapshot()
         if before.entries or before.cleanups or before.unfinished:
-            await find_plugins(services)
+            await services.find_plugins()
         await self._settle_once()
         known = services.configs.snapshot().connectors()
         services.statuses.recover(known)

@@ -37,7 +37,7 @@ from .statuses import Statuses
 from .topic_homes import EXACTLY_ONCE, kafka_home, wants_exactly_once
 from .worker import Worker
 from .worker_config import WorkerConfig
-from .worker_parts import RuntimeLoop, attach, find_plugins, pump_services
+from .worker_parts import RuntimeLoop, attach, pump_services
 from .zombie_fencing import ZombieFencing, fence_transactions
 
 
@@ -147,7 +147,7 @@ class DistributedWorker:
         settle = self.herder.changes.settle_unfinished
         self._leadership = Leadership(services, member, signing, config_log.read_to_end, settle)
         home.listen(lambda changed: self._runtime.post(worker.topics_changed, changed))
-        self._runtime.run(find_plugins(services))
+        self._runtime.run(services.find_plugins())
         self._runtime.run(self._join())
 
     def mark_ready(self) -> None:

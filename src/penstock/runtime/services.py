@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -25,6 +26,11 @@ from .pump import PumpServices
 from .requests import TaskId, TimedOut, Validation
 from .statuses import Statuses
 from .worker_config import WorkerConfig
+
+log = logging.getLogger(__name__)
+
+SCAN_SECONDS = 60.0
+"""What the first import of all plugins may take, at least: cold disks and busy machines are slow."""
 
 T = TypeVar("T")
 Raw = Mapping[str, str | None]
@@ -74,6 +80,7 @@ class Services:
         self.topic_tracking = config.topic_tracking_enable
         self.topic_tracking_reset = config.topic_tracking_allow_reset
         self._connector_plugins: dict[str, PluginEntry] = {}
+        self._scan: asyncio.Task[None] | None = None
         self._references = worker_references(plugins, config.properties)
 
     def resolve(self, config: Raw) -> dict[str, str]:
@@ -140,8 +147,22 @@ class Services:
     async def _write_tasks(self, name: str, configs: Sequence[Raw]) -> None:
         await asyncio.wrap_future(self.configs.put_task_configs(name, configs))
 
+    async def find_plugins(self) -> None:
+        """Wait for the one look for plugins: no call's own limit shall be spent on importing their modules."""
+        if self._scan is None:
+            self._scan = asyncio.create_task(self._look_for_plugins(), name="plugins")
+        await asyncio.shield(self._scan)
+
+    async def _look_for_plugins(self) -> None:
+        seconds = max(self.call_seconds, SCAN_SECONDS)
+        try:
+            await asyncio.wrap_future(self.calls.run("looking for plugins", seconds, self.plugins.scan))
+        except Exception as error:
+            log.error("Not all plugins were found: %s", error)
+
     async def user_code(self, what: str, function: Callable[[], T]) -> T:
         """Call user code for a request; a call that hangs becomes ``TimedOut``."""
+        await self.find_plugins()
         try:
             return await asyncio.wrap_future(self.calls.run(what, self.call_seconds, function))
         except CallTimedOut as late:

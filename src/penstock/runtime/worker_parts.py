@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
@@ -18,8 +17,6 @@ from .pump import PumpServices
 from .services import Services
 from .spark_host import SparkHost
 from .worker import Worker
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -82,12 +79,3 @@ def attach(services: Services, worker: Worker, ended: Callable[[str], Awaitable[
     services.cleanups = Cleanups(configs, services.hooks, ended, worker.keep)
     services.removed = worker.forget
     services.tasks_changed = worker.tasks_changed
-
-
-async def find_plugins(services: Services) -> None:
-    """Look for plugins before anybody needs one, so that no hook's or connector's own limit is spent on it."""
-    scan = services.calls.run("looking for plugins", services.call_seconds, services.plugins.scan)
-    try:
-        await asyncio.wrap_future(scan)
-    except Exception as error:
-        log.error("Not all plugins were found: %s", error)

@@ -39,6 +39,7 @@ async def check_connector(connector: DesiredConnector, services: Services) -> li
         services.connector_plugin(connector.config)
         return services.validate_for(name, connector.config)
 
+    await services.find_plugins()
     try:
         call = services.calls.run(f"{connector.name}: validate()", services.call_seconds, validated)
         validation = await asyncio.wrap_future(call)
