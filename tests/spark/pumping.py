@@ -34,9 +34,9 @@ class MemoryTopics(Stager, RangeReader):
         self.written[partition] = table.to_pylist()
         return Staged(partition.topic, partition.partition, len(table), table.nbytes, 0, blob=b"")
 
-    def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
+    def stream(self, rows: Range) -> Iterator[tuple[int, pa.Table]]:
         chunks = self.stored[TopicPartition(rows.topic, rows.partition)]
-        return [(first, table) for first, table in chunks if rows.start <= first < rows.end]
+        return ((first, table) for first, table in chunks if rows.start <= first < rows.end)
 
     def store(self, topic: str, rows: Iterable[Mapping[str, Any]], first: int = 0, partition: int = 0) -> Range:
         """Put raw rows into a topic and describe them as a range."""

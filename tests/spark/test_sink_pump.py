@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from penstock.api import Batch, DataError, Record, RetriableError, SinkTask
 from penstock.api.record import OPTIONAL_STRING
 from penstock.spark.splits import ErrorPolicy
-from penstock.topics.interface import TopicPartition
+from penstock.topics.interface import Range, TopicPartition
 
 from .pumping import (
     DropOnDrop,
@@ -134,6 +134,59 @@ def test_a_task_cannot_hide_that_a_record_failed() -> None:
     receipt = put_all(topics, [topics.store("t", values("bad"))], spec)
     assert receipt.failure is not None
     assert (receipt.state, "Tolerance exceeded" in receipt.failure.trace) == (None, True)
+
+
+class FailingTopics(MemoryTopics):
+    """The second chunk of a range cannot be read; ``log`` tells when chunks were read and records put."""
+
+    log: ClassVar[list[str]] = []
+    fails = True
+
+    def stream(self, rows: Range) -> Iterator[tuple[int, pa.Table]]:
+        for number, chunk in enumerate(super().stream(rows)):
+            if number and self.fails:
+                raise RetriableError("the broker is gone")
+            self.log.append(f"read {number}")
+            yield chunk
+
+    def store_two(self) -> Range:
+        self.log.clear()
+        self.store("t", values("a"), first=0)
+        self.store("t", values("b"), first=1)
+        return Range("t", 0, 0, 2)
+
+
+class Logging(SinkTask):
+    def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
+        FailingTopics.log += (f"put {record.value}" for record in records)
+        return None
+
+
+class Leaving(SinkTask):
+    def put(self, records: Iterable[Record]) -> Mapping[str, Any] | None:
+        return {"first": next(iter(records)).value}
+
+
+def test_a_task_cannot_hide_that_records_could_not_be_read() -> None:
+    topics = FailingTopics()
+    receipt = put_all(topics, [topics.store_two()], spec_for(Swallowing))
+    assert receipt.failure is not None
+    assert (receipt.state, receipt.failure.retriable) == (None, True)
+    assert "the broker is gone" in receipt.failure.trace
+
+
+def test_a_chunk_is_put_before_the_next_is_read() -> None:
+    topics = FailingTopics()
+    topics.fails = False
+    put_all(topics, [topics.store_two()], spec_for(Logging))
+    assert topics.log == ["read 0", "put a", "read 1", "put b"]
+
+
+def test_what_a_task_leaves_unread_counts_as_read() -> None:
+    topics = FailingTopics()
+    topics.fails = False
+    receipt = put_all(topics, [topics.store_two()], spec_for(Leaving))
+    assert (receipt.state, receipt.read) == ({"first": "a"}, 2)
 
 
 class Reporting(SinkTask):

@@ -10,6 +10,8 @@ import gc
 import importlib
 import os
 
+from .memory import keep_freed
+
 PRELOADED = (
     "pyarrow",
     "pyarrow.compute",
@@ -24,6 +26,7 @@ PRELOADED = (
 
 def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    keep_freed()
     for module in PRELOADED:
         importlib.import_module(module)
     daemon = importlib.import_module("pyspark.daemon")

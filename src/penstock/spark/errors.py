@@ -127,7 +127,7 @@ class ErrorHandler:
     skipped: int = 0
     failed: int = 0
     retries: int = 0
-    fatal: ToleranceExceeded | None = None
+    fatal: Exception | None = None
     _lines: list[str] = field(default_factory=list)
     _unlogged: int = 0
 

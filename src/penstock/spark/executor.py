@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from penstock.api.errors import RetriableError
 from penstock.topics import kept
 
+from .memory import IDLE_SECONDS, Rest
 from .remote_logging import collected
 from .splits import Failure, Receipt
 from .wire import Address, Channel, call
@@ -54,7 +55,8 @@ def run_lane(invitation: Invitation) -> None:
     except (OSError, EOFError):
         return
     try:
-        while payload := channel.receive():
+        rest = Rest()
+        while payload := _next_payload(channel, rest):
             channel.send(run_payload(payload))
     except (OSError, EOFError):
         return
@@ -62,6 +64,11 @@ def run_lane(invitation: Invitation) -> None:
         kept.let_go_of_all()
         leash.untie()
         channel.close()
+
+
+def _next_payload(channel: Channel, rest: Rest) -> bytes:
+    rest.between_works(idle=not channel.has_message(IDLE_SECONDS))
+    return channel.receive()
 
 
 class Leash:

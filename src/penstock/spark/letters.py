@@ -44,8 +44,8 @@ class Letter:
 class LetterReader(RangeReader):
     """Reads ranges that bring their rows along."""
 
-    def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
-        return [(rows.start, table) for table in rows.pieces]
+    def stream(self, rows: Range) -> Iterator[tuple[int, pa.Table]]:
+        return ((rows.start, table) for table in rows.pieces)
 
 
 def tolerant(spec: TaskSpec) -> TaskSpec:

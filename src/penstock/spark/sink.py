@@ -55,6 +55,7 @@ class _Pump:
         self._errors = errors
         self._receipt = receipt
         self._pieces: list[Piece] = []
+        self._coming = self._read()
         self._batches: list[Batch] = []
         self._dropped = 0
         self._steps = Steps("read", "convert", "transform", "put")
@@ -70,7 +71,6 @@ class _Pump:
         spec = self._work.spec
         task.context = SinkContext(spec.connector, spec.task, self._work.state, self._report)
         with self._steps.recorded(self._receipt):
-            self._read()
             if self._many is not None and self._park(self._many):
                 return
             if stores_frames(task):
@@ -84,22 +84,44 @@ class _Pump:
             else:
                 self._receipt.state = task.put(self._records())
             self._steps.next("put")
+            self._read_all()
 
-    def _read(self) -> None:
-        self._work.reader.prepare(self._work.ranges)
-        for wanted in self._work.ranges:
-            for first, table in self._work.reader.read(wanted):
-                for rows in table.to_batches():
-                    self._pieces.append(Piece(wanted.topic, wanted.partition, first, rows))
-                    self._receipt.read += len(rows)
-                    self._receipt.bytes += rows.column("key").nbytes + rows.column("value").nbytes
-                    first += len(rows)
+    def _read(self) -> Iterator[Piece]:
+        """The pieces of all ranges as they come. A failure ends the work, whatever a task makes of it."""
+        try:
+            self._work.reader.prepare(self._work.ranges)
+            for wanted in self._work.ranges:
+                for first, table in self._work.reader.stream(wanted):
+                    for rows in table.to_batches():
+                        self._receipt.read += len(rows)
+                        self._receipt.bytes += rows.column("key").nbytes + rows.column("value").nbytes
+                        yield Piece(wanted.topic, wanted.partition, first, rows)
+                        first += len(rows)
+        except Exception as error:
+            self._errors.fatal = error
+            raise
+
+    def _every_piece(self) -> Iterator[Piece]:
+        """Those that were read, then those to come. All are kept for whoever asks where a record came from."""
+        yield from self._pieces
+        while True:
+            self._steps.next("put")
+            piece = next(self._coming, None)
+            self._steps.next("read")
+            if piece is None:
+                return
+            self._pieces.append(piece)
+            yield piece
+
+    def _read_all(self) -> list[Piece]:
+        self._pieces += self._coming
         self._steps.next("read")
+        return self._pieces
 
     def _park(self, many: BatchwiseChain[Place]) -> bool:
         """Whether the records now wait in front of a link that needs Spark."""
         place = many.frame_link(self._first_link)
-        if place is None or not self._pieces:
+        if place is None or not self._read_all():
             return False
         passing = [item for items in self._passing(many) for item in items]
         self._receipt.parked = park(many, place, self._copy.chain.links[place], passing, self._work.spec)
@@ -116,6 +138,7 @@ class _Pump:
         """The records at the end of the chain, or in front of the next link that needs Spark."""
         resumed = self._work.resumed
         if resumed is not None:
+            self._read_all()
             link = self._copy.chain.links[resumed.parked.place]
             yield many.run(unpark(many, link, resumed), self._first_link)
             return
@@ -137,7 +160,7 @@ class _Pump:
         """Whether every record could become columns, for a task that takes them; they then are in ``_batches``."""
         if not self._columns.usable or type(self._copy.task).put_batches is SinkTask.put_batches:
             return False
-        for piece in self._pieces:
+        for piece in self._read_all():
             passed = self._pass_columns(piece)
             groups = merged(passed.groups)
             if len(groups) > 1 or len(passed.rest(len(piece.rows))) or any(group.batch.headers for group in groups):
@@ -195,7 +218,7 @@ class _Pump:
             yield from records
 
     def _small_pieces(self) -> Iterator[Piece]:
-        for piece in self._pieces:
+        for piece in self._every_piece():
             for small in piece.small():
                 self._steps.next("put")
                 yield small

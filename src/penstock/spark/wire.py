@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import secrets
+import select
 import socket
 import struct
 
@@ -33,6 +34,12 @@ class Channel:
         else:
             self._stream.sendall(_LENGTH.pack(len(message)))
             self._stream.sendall(message)
+
+    def has_message(self, seconds: float) -> bool:
+        """Whether something comes within this time, if only the end."""
+        waiting = select.poll()
+        waiting.register(self._stream, select.POLLIN)
+        return bool(waiting.poll(seconds * 1000))
 
     def receive(self) -> bytes:
         (length,) = _LENGTH.unpack(_read(self._stream, _LENGTH.size))

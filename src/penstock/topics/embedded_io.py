@@ -6,7 +6,7 @@ import errno
 import socket
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,8 +73,9 @@ class EmbeddedReader(RangeReader):
 
     folders: TopicFolders
 
-    def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
-        return [chunk for piece in rows.pieces for chunk in runs(piece, self.read_piece(rows, piece))]
+    def stream(self, rows: Range) -> Iterator[tuple[int, pa.Table]]:
+        for piece in rows.pieces:
+            yield from runs(piece, self.read_piece(rows, piece))
 
     def read_piece(self, rows: Range, piece: Piece) -> pa.Table:
         """The rows of one piece, with their offsets when they are explicit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -113,11 +113,17 @@ class RangeReader(ABC):
         """Called once before the ranges of a work are read, in this order."""
 
     @abstractmethod
-    def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
+    def stream(self, rows: Range) -> Iterator[tuple[int, pa.Table]]:
         """The rows of a range in order, as (offset of the first row, table of RAW_SCHEMA) chunks.
 
-        Offsets within a chunk are consecutive; between chunks there may be gaps (retention, compaction).
+        Offsets within a chunk are consecutive; between chunks there may be gaps (retention, compaction). A chunk is
+        read when it is asked for, so that it is still in the processor's cache when it is worked on; nothing else may
+        be asked of the reader until the last one was taken.
         """
+
+    def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
+        """All chunks of a range at once."""
+        return list(self.stream(rows))
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchB
 from penstock.topics.kafka.wire import decoding, varints
 from penstock.topics.kafka.wire.boundaries import starts
 from penstock.topics.kafka.wire.compression import CODES, compressor, decompress
-from penstock.topics.kafka.wire.decoding import Corrupt, OldFormat, batches, decode, visible
+from penstock.topics.kafka.wire.decoding import Corrupt, OldFormat, batches, decode, together, visible
 from penstock.topics.kafka.wire.encoding import TooLarge, pack
 from penstock.topics.kafka.wire.partitioning import murmur2
 from penstock.topics.kafka.wire.varints import Malformed
@@ -57,7 +57,7 @@ def decoded(data: bytes, aborted: list[tuple[int, int]] | None = None, check: bo
     """Offsets and rows."""
     array = np.frombuffer(data, np.uint8)
     found = list(batches(array, 0, len(array), check))
-    rows = decode(array, visible(found, array, aborted or []))
+    rows = [part for group in together(visible(found, array, aborted or [])) for part in decode(array, group)]
     return [(part.first + n, cell) for part in rows for n, cell in enumerate(part.table.to_pylist())]
 
 

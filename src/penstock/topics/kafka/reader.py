@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -21,8 +21,6 @@ from .wire.errors import Answered
 from .wire.options import CONSUMER, options_for
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 MOST_CONSUMERS = 4
 """Clients of one configuration that a process keeps; they take turns when there are more partitions."""
@@ -59,22 +57,34 @@ class KafkaReader(RangeReader):
     settings: Settings
 
     def prepare(self, ranges: Sequence[Range]) -> None:
-        if ranges:
-            self._tried(ranges, lambda cursor: cursor.follow(ranges))
+        if not ranges:
+            return
+        with self._cursor(ranges) as cursor:
+            cursor.follow(ranges)
 
-    def read(self, rows: Range) -> Sequence[tuple[int, pa.Table]]:
-        return self._tried([rows], lambda cursor: _read(cursor, rows))
+    def stream(self, rows: Range) -> Iterator[tuple[int, pa.Table]]:
+        taken = False
+        while not taken:
+            with self._cursor([rows]) as cursor:
+                for first, table in cursor.read(rows):
+                    yield first, table
+                    rows = replace(rows, start=first + len(table))
+                cursor.rest()
+                taken = True
 
-    def _tried(self, ranges: Sequence[Range], call: Callable[[Cursor], T]) -> T:
-        """A client is used no more after a failure. What our own cannot read is left to librdkafka's for good."""
+    @contextmanager
+    def _cursor(self, ranges: Sequence[Range]) -> Iterator[Cursor]:
+        """A client for these ranges, used no more after a failure.
+
+        What our own cannot read is left to librdkafka's for good: then the block just ends where it was.
+        """
         cursor = _cursor_for(self.settings, ranges)
         try:
-            return call(cursor)
+            yield cursor
         except (OldFormat, Unsupported) as reason:
             self._forget(cursor)
             logger.debug("librdkafka's client is used: %s", reason)
             _left_to_librdkafka.add(self.settings)
-            return self._tried(ranges, call)
         except Corrupt as error:
             self._forget(cursor)
             at = ranges[0]
@@ -89,9 +99,3 @@ class KafkaReader(RangeReader):
     def _forget(self, cursor: Cursor) -> None:
         _cursors[self.settings].remove(cursor)
         cursor.close()
-
-
-def _read(cursor: Cursor, rows: Range) -> list[tuple[int, pa.Table]]:
-    found = cursor.read(rows)
-    cursor.rest()
-    return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from penstock.storage.kafka_complaints import Complaints
 from ...interface import Range, TopicPartition
 from ..clients import Settings
 from .brokers import LOST, Brokers, Patience
-from .decoding import Batch, Rows, batches, decode, visible
+from .decoding import Batch, Rows, batches, decode, together, visible
 from .errors import Answered
 from .options import Options
 from .requests import FETCH, READ_COMMITTED, Fetched, FetchLimits, Wanted, fetch_body, read_fetch
@@ -26,19 +27,49 @@ STALL_SECONDS = 30.0
 """A read that gets nothing for so long is given up and tried again."""
 
 
+class _Group(NamedTuple):
+    """Batches that are decoded together, in the bytes of an answer. Of their records those from ``start`` on count."""
+
+    data: Bytes
+    batches: Sequence[Batch]
+    start: int
+
+
 @dataclass
 class _Partition:
-    """A partition that is read: the rows that wait, their bytes, and where to fetch next."""
+    """A partition that is read: the rows that wait, and where to fetch next."""
 
     at: TopicPartition
     position: int
     next: int
     rows: deque[Rows] = field(default_factory=deque)
-    size: int = 0
+    groups: deque[_Group] = field(default_factory=deque)
+    """What came after the rows and is not decoded yet."""
     more: bool = True
     """Whether there is something behind ``next``, as far as is known."""
     asked: bool = False
     failure: Answered | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes that wait."""
+        fetched = sum(one.last_byte - one.first_byte for group in self.groups for one in group.batches)
+        return fetched + sum(int(rows.table.nbytes) for rows in self.rows)
+
+    def take(self, end: int) -> Rows | None:
+        """The next rows before an offset, of what has come. They are decoded when they are wanted."""
+        while not self.rows and self.groups and self.groups[0].batches[0].offset < end:
+            group = self.groups.popleft()
+            found = decode(group.data, group.batches)
+            self.rows += (rows.between(group.start, rows.end) for rows in found if rows.end > group.start)
+        if not self.rows or self.rows[0].first >= end:
+            return None
+        rows = self.rows.popleft()
+        if rows.end > end:
+            self.rows.appendleft(rows.between(end, rows.end))
+            rows = rows.between(rows.first, end)
+        self.position = rows.end
+        return rows
 
 
 @dataclass(frozen=True)
@@ -80,10 +111,10 @@ class WireCursor:
             at: self._partitions[at] if self._stands_at(at, start) else _Partition(at, start, start)
             for at, start in wanted.items()
         }
-        self._ask_ahead([one for one in self._partitions.values() if not one.rows])
+        self._ask_ahead([one for one in self._partitions.values() if not one.rows and not one.groups])
 
-    def read(self, rows: Range) -> list[tuple[int, pa.Table]]:
-        """The records of a range, in order, as chunks without gaps.
+    def read(self, rows: Range) -> Iterator[tuple[int, pa.Table]]:
+        """The records of a range, in order, as chunks without gaps; each is decoded when it is asked for.
 
         Raises ``RetriableError`` when nothing comes for a while, ``OldFormat`` and ``Unsupported`` when only another
         client can help, ``Corrupt``, and ``Answered`` for errors that do not pass.
@@ -92,6 +123,7 @@ class WireCursor:
         if not self._stands_at(at, rows.start):
             self.follow([rows])
         partition = self._partitions[at]
+        yield from self._taken(partition, rows.end)
         patience = Patience(self._brokers.options, STALL_SECONDS)
         while partition.next < rows.end:
             before = partition.next
@@ -100,6 +132,7 @@ class WireCursor:
             except (Answered, *LOST) as error:
                 self._put_up_with(error, patience)
             if partition.next > before:
+                yield from self._taken(partition, rows.end)
                 patience.renew()
             elif patience.is_over:
                 raise RetriableError(
@@ -107,9 +140,10 @@ class WireCursor:
                     f"{STALL_SECONDS:g} s{self._reason()}"
                 )
         partition.position = rows.end
-        found = _cut(partition.rows, rows)
-        partition.size = sum(left.table.nbytes for left in partition.rows)
-        return found
+
+    def _taken(self, partition: _Partition, end: int) -> Iterator[tuple[int, pa.Table]]:
+        while (rows := partition.take(end)) is not None:
+            yield rows.first, rows.table
 
     def rest(self) -> None:
         """Between works: nothing is asked for that is not there, so there is nothing to let go of."""
@@ -182,7 +216,7 @@ class WireCursor:
         self._ask_ahead([partition for partition, *_ in taken])
         for partition, start, fetched, came in taken:
             shown = visible(came, data, fetched.aborted if self._isolation == READ_COMMITTED else ())
-            partition.rows += (rows.between(start, rows.end) for rows in decode(data, shown) if rows.end > start)
+            partition.groups += (_Group(data, group, start) for group in together(shown))
 
     def _step(self, partition: _Partition, fetched: Fetched, data: Bytes, end: int | None) -> list[Batch]:
         """Go on behind the batches that came. Where none did though the broker has more than ``end``, there is none."""
@@ -192,7 +226,6 @@ class WireCursor:
         elif end is not None and fetched.first_byte == fetched.last_byte and fetched.end >= end:
             partition.next = end
         partition.more = partition.next < fetched.end
-        partition.size += fetched.last_byte - fetched.first_byte
         return found
 
     def _put_up_with(self, error: Exception, patience: Patience) -> None:
@@ -220,15 +253,3 @@ class WireCursor:
 
 def _at(rows: Range) -> TopicPartition:
     return TopicPartition(rows.topic, rows.partition)
-
-
-def _cut(waiting: deque[Rows], wanted: Range) -> list[tuple[int, pa.Table]]:
-    """Take the rows of a range off what waits."""
-    found = []
-    while waiting and waiting[0].first < wanted.end:
-        rows = waiting.popleft()
-        if rows.end > wanted.end:
-            waiting.appendleft(rows.between(wanted.end, rows.end))
-            rows = rows.between(rows.first, wanted.end)
-        found.append((rows.first, rows.table))
-    return found

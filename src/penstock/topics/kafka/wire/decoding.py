@@ -30,7 +30,7 @@ MAGIC_AT = 16
 CODEC, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
 ABORT = 0
 
-BYTES_AT_ONCE = 1 << 20
+BYTES_AT_ONCE = 4 << 20
 """Small batches are decoded together, up to so many bytes: what fits the processor's cache goes quickest."""
 
 _HEADERS = RAW_SCHEMA.field("headers").type
@@ -125,18 +125,16 @@ def _marker(data: Bytes, batch: Batch) -> int | None:
     return int.from_bytes(data[at + 2 : at + 4].tobytes(), "big") if size >= 4 else None
 
 
-def decode(data: Bytes, found: Sequence[Batch]) -> list[Rows]:
+def decode(data: Bytes, group: Sequence[Batch]) -> list[Rows]:
     """The records of some batches, in order."""
-    rows: list[Rows] = []
-    for group in _groups(found):
-        try:
-            rows += _decode(data, group)
-        except (IndexError, ValueError, OSError, pa.ArrowException) as error:
-            raise Corrupt(f"The records from offset {group[0].offset} on cannot be read: {error}") from error
-    return rows
+    try:
+        return _decode(data, group)
+    except (IndexError, ValueError, OSError, pa.ArrowException) as error:
+        raise Corrupt(f"The records from offset {group[0].offset} on cannot be read: {error}") from error
 
 
-def _groups(found: Sequence[Batch]) -> Iterator[list[Batch]]:
+def together(found: Sequence[Batch]) -> Iterator[list[Batch]]:
+    """Batches in groups that are best decoded at once."""
     group: list[Batch] = []
     size = 0
     for batch in found:
