@@ -11,7 +11,7 @@ class Scale:
 
     file_bytes: int = 400_000_000
     slow_file_bytes: int = 200_000_000
-    throughput_rounds: int = 2
+    throughput_rounds: int = 3
     warm_up_seconds: float = 20.0
     latency_seconds: float = 15.0
     starts: int = 3

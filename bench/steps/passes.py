@@ -10,11 +10,15 @@ from pathlib import Path
 
 from ..api import file_sink, file_source
 from ..figures import Figure, median
+from ..memory import touch
 from ..system import System
 from ..usage import Usage, usage
 from ..waiting import wait_for
 
 LONGEST_SECONDS = 120.0
+
+COPIES = 2
+"""What a pass needs of memory: a file's size for the page cache, and as much for buffers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ def move_in(
 ) -> Pass:
     """A file into a topic, from the POST to the last record; the CPU is that of ``roots`` and all they started."""
     size, connector = lines.stat().st_size, f"in-{topic}"
+    touch(COPIES * size)
     before, began = usage(roots), time.perf_counter()
     system.api.create(connector, file_source(lines, topic, converter))
     wait_for(lambda: system.has_read(connector, topic, count, size), "the file is in the topic", LONGEST_SECONDS, 0.02)
@@ -53,6 +58,7 @@ def move_in(
 def move_out(system: System, roots: Sequence[int], lines: Path, topic: str, converter: str = "String") -> Pass:
     """A topic into a file, which must be the file that the topic was filled from."""
     output, size = system.folder / f"{topic}.out-lines", lines.stat().st_size
+    touch(COPIES * size)
     before, began = usage(roots), time.perf_counter()
     system.api.create(f"out-{topic}", file_sink(output, topic, converter))
     wait_for(
