@@ -18,7 +18,7 @@ from ..waiting import wait_for
 LONGEST_SECONDS = 120.0
 
 COPIES = 2
-"""What a pass needs of memory: a file's size for the page cache, and as much for buffers."""
+"""What a pass needs of pages: those of its output, and of the topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def move_in(
 ) -> Pass:
     """A file into a topic, from the POST to the last record; the CPU is that of ``roots`` and all they started."""
     size, connector = lines.stat().st_size, f"in-{topic}"
-    touch(COPIES * size)
+    touch(system.folder, COPIES * size)
     before, began = usage(roots), time.perf_counter()
     system.api.create(connector, file_source(lines, topic, converter))
     wait_for(lambda: system.has_read(connector, topic, count, size), "the file is in the topic", LONGEST_SECONDS, 0.02)
@@ -58,7 +58,7 @@ def move_in(
 def move_out(system: System, roots: Sequence[int], lines: Path, topic: str, converter: str = "String") -> Pass:
     """A topic into a file, which must be the file that the topic was filled from."""
     output, size = system.folder / f"{topic}.out-lines", lines.stat().st_size
-    touch(COPIES * size)
+    touch(system.folder, COPIES * size)
     before, began = usage(roots), time.perf_counter()
     system.api.create(f"out-{topic}", file_sink(output, topic, converter))
     wait_for(

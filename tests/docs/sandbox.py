@@ -25,7 +25,7 @@ from tests.support.waiting import wait_until
 from tests.support.worker import SOURCE
 
 SECONDS = 300.0
-STAYS = re.compile(r"^(?:make run\b|(?:\S*/)?penstock (?:run|standalone|distributed)\b)")
+STAYS = re.compile(r"^(?:make run\b|(?:\S*/)?penstock (?:run|standalone|distributed|takeover (?!--dry-run))\b)")
 """Commands that end when the reader presses Ctrl-C: a worker."""
 FOLLOWS = re.compile(r"^tail -f |^(?:\S*/)?penstock (?:topics tail (?!.*--no-follow)|logs .*--follow)")
 """Commands that show more and more until the reader presses Ctrl-C."""
@@ -91,6 +91,14 @@ class Sandbox:
     def answer(self, command: str, answers: Mapping[str, str]) -> None:
         """One command at a terminal, at which the reader answers questions (patterns) that come."""
         answered(self._words(self._substituted(command)), self.folder, self.variables, answers)
+
+    def end_workers(self) -> None:
+        """The reader presses Ctrl-C where a worker runs."""
+        for worker in self._workers:
+            _end(worker.pid, signal.SIGINT)
+            worker.wait(SECONDS)
+            _end(worker.pid)
+        self._workers.clear()
 
     def add_program(self, name: str, script: str) -> None:
         """Readers have this program."""
@@ -172,11 +180,7 @@ class Sandbox:
 
     def _start_worker(self, text: str, place: str) -> None:
         """In the background, as in another terminal; the one that runs here is stopped before."""
-        for worker in self._workers:
-            _end(worker.pid, signal.SIGINT)
-            worker.wait(SECONDS)
-            _end(worker.pid)
-        self._workers.clear()
+        self.end_workers()
         output = self.folder / ".worker.out"
         scheme = "https" if "tls" in text else "http"
         with output.open("wb") as file:

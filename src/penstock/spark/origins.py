@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow.compute as pc
 
 from penstock.api.batch import Batch
@@ -12,28 +10,39 @@ from penstock.api.record import Record
 from .copies import Copy
 from .errors import Origin
 from .pieces import Piece
+from .splits import ErrorPolicy
 
 Place = tuple[str, int | None, int | None]
 """Topic, partition and offset of a record as it was read."""
 
 
 class Origins:
-    """Finds the row that a record was, also when transforms have given it another topic or partition."""
+    """Finds the row that a record was, also when transforms have given it another topic or partition.
 
-    def __init__(self, copy: Copy, pieces: Sequence[Piece]) -> None:
+    Rows are only kept where the error policy writes them down, in a log or as dead letters; elsewhere only the place
+    of a record is told.
+    """
+
+    def __init__(self, copy: Copy, policy: ErrorPolicy) -> None:
         self._copy = copy
-        self._pieces = pieces
+        self._kept = policy.log or bool(policy.dead_letter_topic)
+        self._pieces: list[Piece] = []
         self._moved: dict[Place, tuple[str, int | None]] = {}
         self._moved_batches: list[tuple[Batch, str]] = []
 
+    def read(self, piece: Piece) -> None:
+        """A piece is on its way into the sink."""
+        if self._kept:
+            self._pieces.append(piece)
+
     def move(self, before: Place, changed: Record) -> None:
         """A record came out of the chain."""
-        if (changed.topic, changed.partition) != before[:2]:
+        if self._kept and (changed.topic, changed.partition) != before[:2]:
             self._moved[(changed.topic, changed.partition, changed.offset)] = before[:2]
 
     def move_batch(self, topic: str, changed: Batch) -> None:
         """A batch that was read from a topic came out of the chain."""
-        if changed.topic != topic:
+        if self._kept and changed.topic != topic:
             self._moved_batches.append((changed, topic))
 
     def at(self, place: Place) -> Origin:
@@ -43,6 +52,8 @@ class Origins:
     def of(self, record: Record) -> Origin:
         """What a record was before the chain."""
         place = (record.topic, record.partition, record.offset)
+        if not self._kept:
+            return Origin(*place)
         before = self._moved.get(place) or self._before_batch(place) or place[:2]
         return self._find((*before, record.offset)) or self._made_up(record)
 

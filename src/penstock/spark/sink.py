@@ -54,12 +54,12 @@ class _Pump:
         self._copy = copy
         self._errors = errors
         self._receipt = receipt
-        self._pieces: list[Piece] = []
         self._coming = self._read()
+        self._waiting: list[Piece] = []
         self._batches: list[Batch] = []
         self._dropped = 0
         self._steps = Steps("read", "convert", "transform", "put")
-        self._origins = Origins(copy, self._pieces)
+        self._origins = Origins(copy, work.spec.errors)
         takes_many = copy.chain.takes_many
         self._many = BatchwiseChain(copy.chain, errors, self._origins.at) if takes_many else None
         self._columns = ColumnChain(copy.chain)
@@ -84,7 +84,8 @@ class _Pump:
             else:
                 self._receipt.state = task.put(self._records())
             self._steps.next("put")
-            self._read_all()
+            for _ in self._coming:
+                self._steps.next("read")
 
     def _read(self) -> Iterator[Piece]:
         """The pieces of all ranges as they come. A failure ends the work, whatever a task makes of it."""
@@ -95,28 +96,30 @@ class _Pump:
                     for rows in table.to_batches():
                         self._receipt.read += len(rows)
                         self._receipt.bytes += rows.column("key").nbytes + rows.column("value").nbytes
-                        yield Piece(wanted.topic, wanted.partition, first, rows)
+                        piece = Piece(wanted.topic, wanted.partition, first, rows)
+                        self._origins.read(piece)
+                        yield piece
                         first += len(rows)
         except Exception as error:
             self._errors.fatal = error
             raise
 
     def _every_piece(self) -> Iterator[Piece]:
-        """Those that were read, then those to come. All are kept for whoever asks where a record came from."""
-        yield from self._pieces
+        """Those that wait, then those to come."""
+        waiting, self._waiting = self._waiting, []
+        yield from waiting
         while True:
             self._steps.next("put")
             piece = next(self._coming, None)
             self._steps.next("read")
             if piece is None:
                 return
-            self._pieces.append(piece)
             yield piece
 
     def _read_all(self) -> list[Piece]:
-        self._pieces += self._coming
+        self._waiting += self._coming
         self._steps.next("read")
-        return self._pieces
+        return self._waiting
 
     def _park(self, many: BatchwiseChain[Place]) -> bool:
         """Whether the records now wait in front of a link that needs Spark."""
