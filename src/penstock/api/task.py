@@ -204,6 +204,9 @@ class SinkTask(Task):
         afterwards, so a crash in between repeats the records: at least once. A returned mapping is kept
         atomically with the offsets and is ``self.context.state`` in the next call, which lets a sink recognise
         what it already wrote. ``RetriableError`` repeats the split; any other exception fails the task.
+
+        Records are read while they are iterated over. When they cannot be, the iterator raises and the split fails,
+        whatever ``put`` makes of it.
         """
         raise NotImplementedError(f"{type(self).__name__} has neither put() nor put_batches()")
 

@@ -31,7 +31,8 @@ CODEC, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
 ABORT = 0
 
 BYTES_AT_ONCE = 4 << 20
-"""Small batches are decoded together, up to so many bytes: what fits the processor's cache goes quickest."""
+"""Batches are decoded together, up to so many bytes: the cost of each call is shared, and the processor's cache holds
+them until they are written."""
 
 _HEADERS = RAW_SCHEMA.field("headers").type
 
