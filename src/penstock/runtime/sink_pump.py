@@ -181,7 +181,8 @@ class SinkPump(Pump):
         if seconds > 2 * AIM_SECONDS:
             self._batch_bytes = max(self._batch_bytes // 2, SMALLEST_BATCH_BYTES)
         elif seconds < AIM_SECONDS:
-            self._batch_bytes = min(self._batch_bytes * 2, LARGEST_BATCH_BYTES)
+            times = 4 if seconds < AIM_SECONDS / 4 else 2
+            self._batch_bytes = min(self._batch_bytes * times, LARGEST_BATCH_BYTES)
 
     def lag(self) -> Mapping[TopicPartition, int]:
         """Records not yet put, for each assigned partition."""
