@@ -11,6 +11,7 @@ import pytest
 from penstock.api import ConfigError, PluginError, RetriableError, SourceOffset, SourceOffsets, SourcePartition
 from penstock.connectors.file import FileStreamSource
 from penstock.connectors.file import source as source_module
+from penstock.connectors.file.lines import next_line_start
 from penstock.connectors.file.source import FileStreamSourceTask
 
 
@@ -199,6 +200,12 @@ def test_a_file_that_shrinks_under_the_reader_is_tried_again(file: Path) -> None
     file.write_bytes(b"one\n")
     with pytest.raises(RetriableError, match="shorter"):
         list(reader.task.read(plan.splits[0]))
+
+
+def test_looking_for_a_line_ends_where_a_file_has_become_shorter(file: Path) -> None:
+    file.write_bytes(b"x" * 10)
+    with file.open("rb", buffering=0) as opened:
+        assert next_line_start(opened, 5, 100) == 100
 
 
 def test_a_big_file_is_cut_at_line_ends_into_a_split_for_each_core(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

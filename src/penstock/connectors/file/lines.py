@@ -31,8 +31,7 @@ def last_line_end(file: BinaryIO, start: int, size: int) -> int | None:
 
 def next_line_start(file: BinaryIO, at: int, limit: int) -> int:
     """The first position after ``at`` where a line begins, or ``limit`` when there is none before it."""
-    while at < limit:
-        block = _read(file, at, min(at + _BLOCK, limit))
+    while at < limit and (block := _read(file, at, min(at + _BLOCK, limit))):
         ends = [i for i in (block.find(b"\n"), block.find(b"\r")) if i >= 0]
         if ends:
             after = at + min(ends) + 1
