@@ -10,10 +10,15 @@ from typing import Any
 import httpx
 
 from tests.docs.sandbox import Sandbox
+from tests.support.probes import states_in
 from tests.support.waiting import wait_until
 
 TEXT = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
 JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
+
+
+PIPELINE = "pipelines: [{{id: {0}, connectors: [{{name: {0}, class: Generator, config: {{topic: {0}}}}}]}}]\n"
+"""A file that declares one connector, and calls everything by its name."""
 
 
 def nothing(sandbox: Sandbox) -> None:
@@ -29,6 +34,11 @@ def ask(sandbox: Sandbox, path: str) -> Any:
     answer = httpx.get(f"{sandbox.url}{path}", timeout=120)
     assert answer.status_code == 200, answer.text
     return answer.json()
+
+
+def states(sandbox: Sandbox, name: str) -> list[str]:
+    """The states of a connector and of its tasks."""
+    return states_in(ask(sandbox, f"/connectors/{name}/status"))
 
 
 def clear(sandbox: Sandbox) -> None:

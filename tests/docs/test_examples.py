@@ -19,8 +19,6 @@ from tests.support.worker import PenstockProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
-PIPELINE = "pipelines: [{{id: {0}, connectors: [{{name: {0}, class: Generator, config: {{topic: {0}}}}}]}}]\n"
-
 ASKS = re.compile(
     r"apply pipelines/$|delete orders|give-up|reset orders --stop|edit |context add prod|--to 2h|ops --role"
 )
@@ -85,21 +83,16 @@ def connectors(sandbox: Sandbox) -> None:
         mended = configs(sandbox)["orders-sink"]
         httpx.put(f"{sandbox.url}/connectors/orders-sink/config", json=mended, timeout=120).raise_for_status()
     for name, tasks in (("orders", 3), ("orders-sink", 1)):
-        wait_until(lambda name=name, tasks=tasks: states(sandbox, name) == ["RUNNING"] * (tasks + 1), name)  # type: ignore[misc]
+        wait_until(lambda name=name, tasks=tasks: stages.states(sandbox, name) == ["RUNNING"] * (tasks + 1), name)  # type: ignore[misc]
     wait_until(lambda: len(stages.ask(sandbox, "/connectors/orders-sink/offsets")["offsets"]) == 2, "both are read")
     wait_until(lambda: len(stages.ask(sandbox, "/connectors/orders/offsets")["offsets"]) == 3, "orders are written")
-
-
-def states(sandbox: Sandbox, name: str) -> list[str]:
-    found = stages.ask(sandbox, f"/connectors/{name}/status")
-    return [found["connector"]["state"], *(task["state"] for task in found["tasks"])]
 
 
 def files(sandbox: Sandbox) -> None:
     """What a reader has beside a worker: connectors and pipelines in files, passwords, contexts."""
     sandbox.save("orders.json", json.dumps({"name": "fresh", "config": {"connector.class": "Generator", "topic": "f"}}))
-    sandbox.save("orders.yaml", PIPELINE.format("planned"))
-    sandbox.save("pipelines/orders.yaml", PIPELINE.format("declared"))
+    sandbox.save("orders.yaml", stages.PIPELINE.format("planned"))
+    sandbox.save("pipelines/orders.yaml", stages.PIPELINE.format("declared"))
     sandbox.save("password.txt", "correct horse battery\n")
     sandbox.save("lines.txt", "no order\n" * 30)
     sandbox.save("ca.pem", "")
@@ -111,7 +104,7 @@ def one_connector_as_yaml(sandbox: Sandbox) -> None:
 
 def another_pipeline(sandbox: Sandbox) -> None:
     """Changed since the last time, and looked at."""
-    sandbox.save("pipelines/orders.yaml", PIPELINE.format("agreed"))
+    sandbox.save("pipelines/orders.yaml", stages.PIPELINE.format("agreed"))
     sandbox.do("penstock plan pipelines/ --output json > plan.json")
     found = json.loads((sandbox.folder / "plan.json").read_text())
     sandbox.substitutions.append(("3f1c9a0b5d7e2468", str(found["hash"])))

@@ -18,8 +18,6 @@ from tests.support.worker import PenstockProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
-PIPELINE = "pipelines: [{{id: {0}, connectors: [{{name: {0}, class: Generator, config: {{topic: {0}}}}}]}}]\n"
-
 
 @pytest.fixture
 def sandbox(docs_broker: KafkaBroker, tmp_path: Path) -> Iterator[Sandbox]:
@@ -52,8 +50,7 @@ def _connectors(sandbox: Sandbox) -> set[str]:
 
 
 def _is_running(sandbox: Sandbox, name: str) -> bool:
-    status = stages.ask(sandbox, f"/connectors/{name}/status")
-    return [status["connector"]["state"], *(task["state"] for task in status["tasks"])] == ["RUNNING", "RUNNING"]
+    return stages.states(sandbox, name) == ["RUNNING", "RUNNING"]
 
 
 def _uses_the_given_folder(sandbox: Sandbox) -> None:
@@ -80,12 +77,12 @@ def test_every_verb_that_starts_workers_has_examples() -> None:
 
 
 def test_the_examples_of_run(sandbox: Sandbox) -> None:
-    sandbox.save("orders.yaml", PIPELINE.format("declared"))
-    sandbox.save("pipelines/orders.yaml", PIPELINE.format("watched"))
+    sandbox.save("orders.yaml", stages.PIPELINE.format("declared"))
+    sandbox.save("pipelines/orders.yaml", stages.PIPELINE.format("watched"))
 
     def _follows_the_files(sandbox: Sandbox) -> None:
         has("watched")(sandbox)
-        sandbox.save("pipelines/orders.yaml", PIPELINE.format("changed"))
+        sandbox.save("pipelines/orders.yaml", stages.PIPELINE.format("changed"))
         has("changed")(sandbox)
 
     def _has_the_example(sandbox: Sandbox) -> None:
