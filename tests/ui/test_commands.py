@@ -68,6 +68,7 @@ def test_the_address_is_in_a_command_also_where_the_client_would_ask_by_itself(
     page = context.new_page()
     page.goto("")
     expect(page.locator("#command")).to_have_text("penstock get connectors --url http://localhost:8083")
+    context.unroute_all(behavior="wait")
     context.close()
 
 
