@@ -133,6 +133,18 @@ def test_batches_are_no_larger_than_they_may_be() -> None:
         list(pack(table([row(b"v" * 100, b"k")]), 1000, 100))
 
 
+@pytest.mark.parametrize("headers", [[], [("h", b"1")]], ids=["without", "with"])
+def test_a_batch_among_many_has_the_bytes_of_one_alone(headers: list[Any]) -> None:
+    records: list[Any] = [(b"%d" % n, b"v" * (n % 90), headers, 1_000 + 7 * n % 500) for n in range(30_000)]
+    found = packed(records, 60_000)
+    counts = [DefaultRecordBatch(data).last_offset_delta + 1 for data in found]
+    assert len(found) > 20
+    assert sum(counts) == len(records)
+    for data, count in zip(found, counts, strict=True):
+        assert [data] == packed(records[:count])
+        del records[:count]
+
+
 @pytest.mark.parametrize(
     ("key", "wanted"),
     [(b"21", -973932308), (b"foobar", -790332482), (b"a-little-bit-long-string", -985981536), (b"abc", 479470107)],

@@ -21,6 +21,10 @@ _NO_HEADERS = b"\0"
 _OVERHEAD_BYTES = 24
 """More than what a record takes beside key, value and headers, if they are not very large."""
 
+_BYTES_AT_ONCE, _ROWS_AT_ONCE = 4 << 20, 8192
+"""Batches of about so many bytes or rows are built together: most of the work is the same however few the rows are, and
+what is done for more of them does not fit into the caches of a CPU."""
+
 
 class TooLarge(Exception):
     """A record that does not fit into a batch."""
@@ -52,22 +56,88 @@ def pack(table: pa.Table, most_bytes: int, largest: int, codec: int = NONE) -> I
 
     ``largest`` is the most that key and value of a record may take; :class:`TooLarge` is raised before anything else.
     """
-    columns = [_one_array(table.column(name)) for name in ("key", "value", "headers", "timestamp")]
-    keys, values = _lengths(columns[0]), _lengths(columns[1])
+    key, value, headers, times = (_one_array(table.column(name)) for name in ("key", "value", "headers", "timestamp"))
+    keys, values = _lengths(key), _lengths(value)
     sizes = np.maximum(keys, 0) + np.maximum(values, 0)
     if len(sizes) and int(sizes.max()) > largest:
         raise TooLarge(f"a record of {int(sizes.max())} bytes")
-    headers = _packed_headers(columns[2])
-    if headers is not None:
-        sizes = sizes + _lengths(headers)
-    for start, end in _cuts(sizes + _OVERHEAD_BYTES, most_bytes):
-        cells = [column.slice(start, end - start) for column in (columns[0], columns[1])]
-        some = None if headers is None else headers.slice(start, end - start)
-        times = _times(columns[3].slice(start, end - start))
-        records = _records(cells, (keys[start:end], values[start:end]), some, times)
-        if codec != NONE:
-            records = [compressor(codec)(b"".join(records))]
-        yield Packed(records, codec, end - start, int(times[0]), int(times.max()))
+    packed_headers = _packed_headers(headers)
+    if packed_headers is not None:
+        sizes = sizes + _lengths(packed_headers)
+    rows = _Rows(key, value, keys, values, packed_headers, _times(times))
+    starts = _starts(sizes + _OVERHEAD_BYTES, most_bytes)
+    at_once = max(1, min(_BYTES_AT_ONCE // most_bytes, _ROWS_AT_ONCE * len(starts) // max(1, len(table))))
+    for place in range(0, len(starts), at_once):
+        some = starts[place : place + at_once]
+        end = starts[place + at_once] if place + at_once < len(starts) else len(table)
+        yield from rows.between(some[0], end).packed(np.array(some, np.int64) - some[0], codec)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Records by their columns. Lengths are -1 for null, as Kafka has it."""
+
+    key: pa.Array
+    value: pa.Array
+    key_lengths: Numbers
+    value_lengths: Numbers
+    headers: pa.Array | None
+    """How many there are, and each of them; ``None`` when no record has any."""
+    times: Numbers
+
+    def between(self, start: int, end: int) -> _Rows:
+        return _Rows(
+            self.key.slice(start, end - start),
+            self.value.slice(start, end - start),
+            self.key_lengths[start:end],
+            self.value_lengths[start:end],
+            None if self.headers is None else self.headers.slice(start, end - start),
+            self.times[start:end],
+        )
+
+    def packed(self, starts: Numbers, codec: int) -> Iterator[Packed]:
+        """As batches, of which each begins at one of some rows: the first, and others after it."""
+        counts = np.diff(starts, append=len(self.times))
+        first_times, newest_times = self.times[starts], np.maximum.reduceat(self.times, starts)
+        for number, records in enumerate(self._batches(starts, np.repeat(starts, counts))):
+            if codec != NONE:
+                records = [compressor(codec)(b"".join(records))]
+            times = int(first_times[number]), int(newest_times[number])
+            yield Packed(records, codec, int(counts[number]), *times)
+
+    def _batches(self, starts: Numbers, starts_of_rows: Numbers) -> Iterator[list[Any]]:
+        """The records of each batch, one after the other.
+
+        What lies before a key or value is a column as well, and Arrow joins the columns cell by cell. A record without
+        headers ends with a zero, which is written before the next one, so that there is a column less.
+        """
+        zeros = 0 if self.headers is not None else 1
+        joined = pc.binary_join_element_wise(*self._columns(starts_of_rows, zeros), b"")
+        edges = np.frombuffer(joined.buffers()[1], np.int32)
+        data, ends = joined.buffers()[2], edges[np.append(starts[1:], len(joined))].tolist()
+        begin = zeros
+        for end in ends[:-1]:
+            yield [data[begin : end + zeros]]
+            begin = end + zeros
+        yield [data[begin : ends[-1]], *[_NO_HEADERS] * zeros]
+
+    def _columns(self, starts_of_rows: Numbers, zeros: int) -> list[pa.Array]:
+        keys, values = self.key_lengths, self.value_lengths
+        numbers = np.arange(len(keys), dtype=np.int64) - starts_of_rows
+        fields = [self.times - self.times[starts_of_rows], numbers, keys]
+        sizes = [varints.sizes(field) for field in fields]
+        value_sizes = varints.sizes(values)
+        total = 1 + sum(sizes) + np.maximum(keys, 0) + value_sizes + np.maximum(values, 0)
+        total = total + (_lengths(self.headers) if self.headers is not None else 1)
+        front = [(total, varints.sizes(total)), None, *zip(fields, sizes, strict=True)]
+        no_keys = int(keys.max()) <= 0
+        if no_keys:
+            front.append((values, value_sizes))
+        columns = [_column(front, zeros)]
+        if not no_keys:
+            columns += [_filled(self.key), _column([(values, value_sizes)], 0)]
+        columns.append(_filled(self.value))
+        return columns if self.headers is None else [*columns, self.headers]
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
@@ -76,21 +146,22 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _lengths(cells: pa.Array) -> Numbers:
-    """-1 for null, as Kafka has it."""
+    """-1 for null."""
     if cells.null_count == len(cells):
         return np.full(len(cells), -1, np.int64)
     found: Numbers = pc.fill_null(pc.binary_length(cells), -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return found
 
 
-def _cuts(sizes: Numbers, most: int) -> Iterator[tuple[int, int]]:
-    """Rows that together are not too large; a larger one is alone."""
+def _starts(sizes: Numbers, most: int) -> list[int]:
+    """The first rows of batches that are not too large; a row that is too large by itself is alone."""
     ends = np.cumsum(sizes)
-    start, before = 0, 0
+    found, start, before = [], 0, 0
     while start < len(ends):
-        end = max(start + 1, int(np.searchsorted(ends, before + most, "right")))
-        yield start, end
-        start, before = end, int(ends[end - 1])
+        found.append(start)
+        start = max(start + 1, int(np.searchsorted(ends, before + most, "right")))
+        before = int(ends[start - 1])
+    return found
 
 
 def _times(column: pa.Array) -> Numbers:
@@ -98,36 +169,6 @@ def _times(column: pa.Array) -> Numbers:
         column = column.fill_null(time.time_ns() // 1_000_000)
     found: Numbers = column.to_numpy()
     return found
-
-
-def _records(
-    cells: Sequence[pa.Array], lengths: tuple[Numbers, Numbers], headers: pa.Array | None, times: Numbers
-) -> list[Any]:
-    """One record after the other.
-
-    What lies before a key or value is a column as well, and Arrow joins the columns cell by cell. A record without
-    headers ends with a zero, which is written before the next one, so that there is a column less.
-    """
-    keys, values = lengths
-    counts = np.arange(len(times), dtype=np.int64)
-    fields = [times - times[0], counts, keys]
-    sizes = [varints.sizes(field) for field in fields]
-    value_sizes = varints.sizes(values)
-    total = 1 + sum(sizes) + np.maximum(keys, 0) + value_sizes + np.maximum(values, 0)
-    total = total + (_lengths(headers) if headers is not None else 1)
-    no_keys = int(keys.max()) <= 0
-    front = [(total, varints.sizes(total)), None, *zip(fields, sizes, strict=True)]
-    if no_keys:
-        front.append((values, value_sizes))
-    columns = [_column(front, 0 if headers is not None else 1)]
-    if not no_keys:
-        columns += [_filled(cells[0]), _column([(values, value_sizes)], 0)]
-    columns.append(_filled(cells[1]))
-    if headers is not None:
-        columns.append(headers)
-    joined = pc.binary_join_element_wise(*columns, b"")
-    data = joined.buffers()[2][: int(np.frombuffer(joined.buffers()[1], np.int32)[len(joined)])]
-    return [data] if headers is not None else [data[1:], _NO_HEADERS]
 
 
 def _filled(cells: pa.Array) -> pa.Array:
