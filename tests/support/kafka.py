@@ -94,6 +94,7 @@ class KafkaBroker:
             "transaction.state.log.min.isr": "1",
             "transaction.state.log.num.partitions": "5",
             "group.initial.rebalance.delay.ms": "0",
+            "log.retention.ms": "-1",
             **(settings or {}),
         }
         self._file = self.folder / "server.properties"
