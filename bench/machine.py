@@ -32,7 +32,10 @@ def _processor() -> str:
 
 
 class Others:
-    """How many cores processes other than the benchmark's used, since it was made."""
+    """How many cores processes other than the benchmark's used, since it was made.
+
+    On a virtual machine that includes its neighbours: what the host gave to them while something here wanted to run.
+    """
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -64,7 +67,7 @@ def wait_until_quiet(minutes: float) -> bool:
 
 def _busy_seconds() -> float:
     times = psutil.cpu_times()
-    return float(times.user + times.system + getattr(times, "irq", 0.0) + getattr(times, "softirq", 0.0))
+    return float(times.user + times.system + sum(getattr(times, name, 0.0) for name in ("irq", "softirq", "steal")))
 
 
 def _own_seconds() -> float:

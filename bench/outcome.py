@@ -97,8 +97,8 @@ class Outcome:
         if step in self.noisy:
             about += (
                 f"\n\n**Not to be quoted.** The machine was busy with other work: load {self.load_before:.1f} before "
-                f"the run, and other processes used {self.noisy[step]:.1f} of its cores during this step. Times and "
-                f"speeds are worse than they would be, by unknown amounts, and ratios are rough."
+                f"the run, and others, on it or on the same host, used {self.noisy[step]:.1f} of its cores during this "
+                f"step. Times and speeds are worse than they would be, by unknown amounts, and ratios are rough."
             )
         return about
 

@@ -56,6 +56,14 @@ def test_columns_and_rows_write_the_same(file: Path, tmp_path: Path) -> None:
     assert file.read_bytes() == "ä\nnull\n\ntwo\nlines\n".encode() + b"\xff\nnull\n1\nnull\n"
 
 
+def test_a_batch_of_many_megabytes_is_all_there(file: Path) -> None:
+    values = [f"{number:01000d}" for number in range(20_000)]
+    batches = [strings(*values[start : start + 2000]) for start in range(0, len(values), 2000)]
+    state = task_for(file).put_batches(batches)
+    assert state == {"file": str(file), "length": 1001 * len(values)}
+    assert file.read_text().splitlines() == values
+
+
 def test_the_state_is_the_length_of_the_file(file: Path) -> None:
     assert task_for(file).put(records("a")) == {"file": str(file), "length": 2}
 
