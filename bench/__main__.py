@@ -6,7 +6,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from .figures import Findings
+from .figures import Figure, Findings
 from .machine import Others, describe, wait_until_quiet
 from .outcome import Outcome, recorded_peer
 from .peer.connect import KafkaConnect
@@ -26,6 +26,7 @@ from .report import table
 from .scale import FULL, QUICK, Scale
 from .steps import Run, Step, all_steps
 from .system import System
+from .turns import Turns, take_turns, turns_of
 from .worker import Penstock
 
 console = Console()
@@ -95,28 +96,33 @@ def _measure(steps: dict[str, Step], kinds: Sequence[type[System]], scale: Scale
                 console.print(f"[yellow]{name} is left out: the time is over. Choose it with --only.[/yellow]")
                 continue
             watch = Others()
-            for kind in kinds:
-                _measure_step(name, step, kind, scale, Path(folder), found[kind])
+            _measure_step(name, step, scale, Path(folder), found)
             others[name] = watch.cores()
     measured = KafkaConnect in found
     peer = found[KafkaConnect] if measured else recorded_peer()
     return Outcome(date, found[Penstock], peer, measured, load, others)
 
 
-def _measure_step(name: str, step: Step, kind: type[System], scale: Scale, folder: Path, findings: Findings) -> None:
-    title = f"{name}: {kind.name}"
-    began = time.monotonic()
+def _measure_step(name: str, step: Step, scale: Scale, folder: Path, found: Mapping[type[System], Findings]) -> None:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    began = time.monotonic()
     with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task(title, total=None)
-        run = Run(kind, scale, folder, lambda doing: progress.update(bar, description=f"{title}: {doing}"))
-        try:
-            findings.add(step(run))
-        except Exception as error:
-            findings.failures[name] = str(error)
-            console.print(f"[red]{title} failed:[/red] {escape(str(error))}")
-            return
-    console.print(f"{title}: {time.monotonic() - began:.0f} s")
+        bar = progress.add_task(name, total=None)
+
+        def turns(kind: type[System]) -> Turns:
+            title = f"{name}: {kind.name}"
+            run = Run(kind, scale, folder, lambda doing: progress.update(bar, description=f"{title}: {doing}"))
+            return turns_of(lambda: step(run))
+
+        def done(kind: type[System], figures: Sequence[Figure]) -> None:
+            found[kind].add(figures)
+
+        def failed(kind: type[System], error: Exception) -> None:
+            found[kind].failures[name] = str(error)
+            console.print(f"[red]{name}: {kind.name} failed:[/red] {escape(str(error))}")
+
+        take_turns({kind: turns(kind) for kind in found}, done, failed)
+    console.print(f"{name}: {time.monotonic() - began:.0f} s")
 
 
 def _warn(outcome: Outcome) -> None:

@@ -12,6 +12,7 @@ class Scale:
     file_bytes: int = 400_000_000
     slow_file_bytes: int = 200_000_000
     throughput_rounds: int = 3
+    kafka_rounds: int = 5
     warm_up_seconds: float = 20.0
     latency_seconds: float = 15.0
     starts: int = 3
@@ -27,6 +28,7 @@ QUICK = Scale(
     file_bytes=100_000_000,
     slow_file_bytes=50_000_000,
     throughput_rounds=1,
+    kafka_rounds=1,
     warm_up_seconds=5.0,
     latency_seconds=4.0,
     starts=1,

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from ..figures import Figure
 from ..scale import Scale
 from ..system import System
+from ..turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Run:
             yield system
 
 
-Step = Callable[[Run], list[Figure]]
+Step = Callable[[Run], list[Figure] | Turns]
 
 
 def all_steps() -> Mapping[str, Step]:

@@ -12,6 +12,7 @@ from ..figures import Figure
 from ..lines import write_numbered
 from ..peer.broker import OnKafka
 from ..peer.connect import ExactlyOnceConnect, KafkaConnect
+from ..turns import Turns
 from ..waiting import wait_for
 from ..worker import ExactlyOncePenstock, Penstock, PenstockOnKafka
 from . import Run
@@ -29,16 +30,16 @@ LOOKS_AT_REST = 10
 RECOVERY_TARGET_SECONDS = 10.0
 
 
-def measure(run: Run) -> list[Figure]:
+def measure(run: Run) -> Turns:
     ours = run.kind is Penstock
     plain: type[OnKafka] = PenstockOnKafka if ours else KafkaConnect
     exactly_once: type[OnKafka] = ExactlyOncePenstock if ours else ExactlyOnceConnect
     figures: list[Figure] = []
     with _started(run, plain) as system:
         for line_bytes in LINE_BYTES:
-            figures += _throughput(run, system, line_bytes)
+            figures += yield from _throughput(run, system, line_bytes)
     with _started(run, exactly_once) as system:
-        figures += _exactly_once(run, system)
+        figures += yield from _exactly_once(run, system)
         figures.append(_recovery(run, system))
     return figures
 
@@ -51,15 +52,16 @@ def _started(run: Run, kind: type[OnKafka]) -> Iterator[OnKafka]:
         yield system
 
 
-def _throughput(run: Run, system: OnKafka, line_bytes: int) -> list[Figure]:
+def _throughput(run: Run, system: OnKafka, line_bytes: int) -> Turns:
     lines = system.folder / f"{line_bytes}.txt"
     count = write_numbered(lines, line_bytes, run.scale.slow_file_bytes)
     ins, outs = [], []
-    for number in range(1 + run.scale.throughput_rounds):
+    for number in range(1 + run.scale.kafka_rounds):
         run.say(f"file → Kafka → file, {line_bytes} B, {f'round {number}' if number else 'warm-up'}")
         topic = f"lines-{line_bytes}-{number}"
         ins.append(move_in(system, system.worker_pids, lines, count, topic))
         outs.append(move_out(system, system.worker_pids, lines, topic))
+        yield
     del ins[0], outs[0]
     lines.unlink()
     titles = {"in": "file → Kafka", "out": "Kafka → file"}
@@ -70,13 +72,14 @@ def _throughput(run: Run, system: OnKafka, line_bytes: int) -> list[Figure]:
     return figures
 
 
-def _exactly_once(run: Run, system: OnKafka) -> list[Figure]:
+def _exactly_once(run: Run, system: OnKafka) -> Turns:
     lines = system.folder / "exactly-once.txt"
     count = write_numbered(lines, 100, run.scale.slow_file_bytes)
     passes = []
-    for number in range(1 + run.scale.throughput_rounds):
+    for number in range(1 + run.scale.kafka_rounds):
         run.say(f"file → Kafka, 100 B, exactly once, {f'round {number}' if number else 'warm-up'}")
         passes.append(move_in(system, system.worker_pids, lines, count, f"once-{number}"))
+        yield
     lines.unlink()
     title = "file → Kafka, 100 B, exactly once"
     return figures_of("kafka.once.100", title, count, passes[1:], "the worker", INTO)
