@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.support.cluster import Cluster, wait_running, worker_id
 from tests.support.endless_load import EndlessLoad
@@ -70,6 +71,30 @@ def test_nothing_is_lost_or_doubled_when_the_worker_of_a_task_is_killed(once: Cl
     assert found == wanted
 
 
+def test_workers_that_start_do_not_wait_for_a_transaction_that_a_dead_task_left_open(
+    once: Cluster, load: EndlessLoad
+) -> None:
+    """Kafka would end it after ten minutes. A task that dies after it has written its offsets leaves such a one."""
+    before = load.written(once.any())
+    for worker in once.workers:
+        worker.kill()
+    settings = {"bootstrap.servers": once.broker.bootstrap, "transaction.timeout.ms": 600_000}
+    left = Producer({**settings, "transactional.id": f"{once.group}-{load.name}-0"})
+    left.init_transactions(RECOVERY_SECONDS)
+    left.begin_transaction()
+    left.produce(f"{once.group}-offset", key=json.dumps([load.name, {"task": 0}]), value=json.dumps({"next": 0}))
+    assert left.flush(RECOVERY_SECONDS) == 0
+    began = time.monotonic()
+    for worker in once.workers:
+        worker.start()
+    asked = once.any()
+    wait_running(asked, load.name, load.tasks, RECOVERY_SECONDS)
+    wait_until(load.has_gone_on(asked, before), "records flow again", RECOVERY_SECONDS)
+    print(f"exactly once: records flowed again {time.monotonic() - began:.1f} s after the start")
+    wanted, found = load.finish(asked)
+    assert found == wanted
+
+
 @pytest.mark.parametrize("whole", [True, False], ids=["with_its_executors", "alone"])
 def test_a_worker_that_slept_past_its_session_writes_nothing_when_it_wakes(
     once: Cluster, load: EndlessLoad, whole: bool
@@ -111,4 +136,3 @@ def test_records_and_offsets_are_in_one_transaction_of_another_kafka_cluster(
     assert json.loads(records_in(other_broker, own["offsets.storage.topic"])[-1].value or b"") == {"next": 200}
     assert source.offsets() == [{"partition": {"task": 0}, "offset": {"next": 200}}]
     assert source.request("DELETE").status_code == 204
-

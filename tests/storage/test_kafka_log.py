@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 SECONDS = 30.0
 _numbers = itertools.count(1)
-MakeLogs = Callable[[], KafkaLogs]
+MakeLogs = Callable[..., KafkaLogs]
 
 
 class Heard:
@@ -46,8 +47,9 @@ def broker() -> Iterator[KafkaBroker]:
 def make_logs(broker: KafkaBroker) -> Iterator[MakeLogs]:
     made: list[KafkaLogs] = []
 
-    def make() -> KafkaLogs:
-        made.append(KafkaLogs({"bootstrap.servers": broker.bootstrap}, f"logs-{next(_numbers)}"))
+    def make(ends_transactions: bool = False) -> KafkaLogs:
+        settings = {"bootstrap.servers": broker.bootstrap}
+        made.append(KafkaLogs(settings, f"logs-{next(_numbers)}", ends_transactions))
         return made[-1]
 
     yield make
@@ -84,6 +86,44 @@ def test_a_later_log_replays_everything_and_hears_of_news(make_logs: MakeLogs) -
     first.append([LogRecord(b"news", b"!")]).result(SECONDS)
     second.read_to_end().result(SECONDS)
     assert heard.records()[50:] == [(b"news", b"!")]
+
+
+def test_a_start_does_not_wait_for_transactions_that_its_worker_will_end(
+    make_logs: MakeLogs, broker: KafkaBroker
+) -> None:
+    on = topic()
+    started(make_logs(), on)[0].append([LogRecord(b"before", b"1")]).result(SECONDS)
+    left = open_transaction(broker, on.name)
+    log, heard = started(make_logs(ends_transactions=True), on)
+    assert heard.records() == [(b"before", b"1")]
+    end = log.read_to_end()
+    assert not end.done()
+    left.commit_transaction(SECONDS)
+    end.result(SECONDS)
+    assert heard.records() == [(b"before", b"1"), (b"left", b"open")]
+
+
+def test_a_start_waits_for_transactions_of_others(make_logs: MakeLogs, broker: KafkaBroker) -> None:
+    on = topic()
+    started(make_logs(), on)
+    left = open_transaction(broker, on.name)
+    with ThreadPoolExecutor() as pool:
+        starting = pool.submit(started, make_logs(), on)
+        with pytest.raises(TimeoutError):
+            starting.result(3)
+        left.commit_transaction(SECONDS)
+        assert starting.result(SECONDS)[1].records() == [(b"left", b"open")]
+
+
+def open_transaction(broker: KafkaBroker, name: str) -> Producer:
+    """Of somebody who has written a record to a topic, and not ended it."""
+    settings = {"bootstrap.servers": broker.bootstrap, "transaction.timeout.ms": 600_000}
+    producer = Producer({**settings, "transactional.id": f"left-{next(_numbers)}"})
+    producer.init_transactions(SECONDS)
+    producer.begin_transaction()
+    producer.produce(name, key=b"left", value=b"open")
+    assert producer.flush(SECONDS) == 0
+    return producer
 
 
 def test_several_logs_share_one_reader(make_logs: MakeLogs) -> None:

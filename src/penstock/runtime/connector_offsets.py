@@ -147,7 +147,8 @@ class ConnectorOffsets(OffsetStore):
 
     def _opened(self, wanted: OwnTopic) -> OffsetStore:
         values = self._config.values
-        logs = KafkaLogs(dict(wanted.connection), f"{values['group.id']}-{wanted.name}-offsets")
+        once = wants_exactly_once(self._config.properties)
+        logs = KafkaLogs(dict(wanted.connection), f"{values['group.id']}-{wanted.name}-offsets", once)
         topic = InternalTopic(
             wanted.name,
             OWN_OFFSETS_TOPIC,

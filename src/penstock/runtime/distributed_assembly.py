@@ -81,7 +81,8 @@ class DistributedWorker:
         config.data_dir.mkdir(parents=True, exist_ok=True)
         self._folder = FolderLock(config.data_dir)
         self._spark = spark = SparkHost(config)
-        self._logs = logs = KafkaLogs(client_settings(config), f"{config.values['group.id']}-internal")
+        once = wants_exactly_once(config.properties)
+        self._logs = logs = KafkaLogs(client_settings(config), f"{config.values['group.id']}-internal", once)
         config_log = logs.log(internal_topic(config, "config"))
         configs = ConfigStore(config_log)
         status_log = logs.log(internal_topic(config, "status"))
@@ -142,7 +143,7 @@ class DistributedWorker:
             offsets,
         )
         services.publish_tasks = self.herder.publish_tasks
-        if wants_exactly_once(config.properties):
+        if once:
             services.fence = self.herder.fence
         settle = self.herder.changes.settle_unfinished
         self._leadership = Leadership(services, member, signing, config_log.read_to_end, settle)

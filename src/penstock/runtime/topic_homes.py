@@ -66,7 +66,7 @@ def _offsets_in_kafka(worker: Mapping[str, str]) -> OffsetStore:
     from penstock.topics.kafka.clients import compose
 
     settings = {**dict(compose(worker).admin), "log_level": "2"}
-    logs = KafkaLogs(settings, f"{worker['group.id']}-offsets")
+    logs = KafkaLogs(settings, f"{worker['group.id']}-offsets", ends_transactions=True)
     topic = InternalTopic(
         worker[OFFSETS_TOPIC],
         OFFSETS_TOPIC,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from .errors import PassingStorageError, StorageError
@@ -43,10 +43,11 @@ class KafkaLogUnavailable(PassingStorageError):
 class KafkaLogs:
     """The internal topics of one worker: one consumer and one producer for all of them, a thread for each of the two.
 
-    ``settings`` are the client settings in librdkafka's words.
+    ``settings`` are the client settings in librdkafka's words. ``ends_transactions`` is for workers that end what dead
+    tasks left open when they start them again, and know the offsets then: logs do not wait for it when they start.
     """
 
-    def __init__(self, settings: Mapping[str, Any], name: str) -> None:
+    def __init__(self, settings: Mapping[str, Any], name: str, ends_transactions: bool = False) -> None:
         self.complaints = Complaints(f"client {name}")
         fixed = {"client.id": name, "error_cb": self.complaints}
         common = {"log_level": 2, "metadata.max.age.ms": FRESH_MS, **settings, **fixed}
@@ -66,6 +67,9 @@ class KafkaLogs:
             "delivery.timeout.ms": int(WRITE_SECONDS * 1000),
             "linger.ms": 1,
         }
+        self.isolation_at_start = (
+            IsolationLevel.READ_COMMITTED if ends_transactions else IsolationLevel.READ_UNCOMMITTED
+        )
         self.admin = AdminClient(common)
         self._consumer = Consumer({**common, **reading})
         self._producer = Producer({**common, **writing})
@@ -110,9 +114,9 @@ class KafkaLogs:
         """Wait until all records that were sent are written, or for so long."""
         self._producer.flush(seconds)
 
-    def end_offsets(self, topic: str, partitions: int) -> Future[Offsets]:
-        """The next offset of each partition, open transactions included."""
-        return Ends(self.admin, topic, partitions, WRITE_SECONDS, unreachable).ask()
+    def end_offsets(self, topic: str, partitions: int, isolation: IsolationLevel) -> Future[Offsets]:
+        """The next offset of each partition: after open transactions, or before the first of them."""
+        return Ends(self.admin, topic, partitions, WRITE_SECONDS, unreachable, isolation).ask()
 
     def stop(self) -> None:
         """Write out what is pending and close the clients. Idempotent."""
@@ -197,7 +201,7 @@ class KafkaLog(Log):
         until = time.monotonic() + START_SECONDS
         while True:
             try:
-                self.read_to_end().result(max(1.0, until - time.monotonic()))
+                self._read_to_end(self._logs.isolation_at_start).result(max(1.0, until - time.monotonic()))
                 return self.position(0)
             except (KafkaLogUnavailable, FutureTimeoutError) as error:
                 if time.monotonic() > until:
@@ -254,7 +258,10 @@ class KafkaLog(Log):
             _fail(seen, error if isinstance(error, StorageError) else unreachable(error))
 
     def read_to_end(self) -> Future[None]:
-        """Ends when the listener was told of all that is in the topic now."""
+        """Ends when the listener was told of all that is in the topic now; open transactions have ended then."""
+        return self._read_to_end(IsolationLevel.READ_UNCOMMITTED)
+
+    def _read_to_end(self, isolation: IsolationLevel) -> Future[None]:
         seen: Future[None] = Future()
         until = time.monotonic() + RETRY_SECONDS
 
@@ -270,7 +277,7 @@ class KafkaLog(Log):
                 again.start()
 
         def ask() -> None:
-            self._logs.end_offsets(self.topic.name, self._partitions).add_done_callback(asked)
+            self._logs.end_offsets(self.topic.name, self._partitions, isolation).add_done_callback(asked)
 
         ask()
         return seen

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 Offsets = dict[int, int]
@@ -24,7 +24,7 @@ _LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
 class Ends:
-    """One question. ``found`` ends with the next offset of each partition, open transactions included.
+    """One question. ``found`` ends with the next offset of each partition, before or after open transactions.
 
     After ``seconds`` in vain, and at once where it is not allowed, it fails with what ``failure`` makes of the last
     error. May be asked on any thread.
@@ -37,6 +37,7 @@ class Ends:
         partitions: int,
         seconds: float,
         failure: Callable[[BaseException], BaseException],
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> None:
         self.found: Future[Offsets] = Future()
         self._admin = admin
@@ -44,6 +45,7 @@ class Ends:
         self._partitions = partitions
         self._until = time.monotonic() + seconds
         self._failure = failure
+        self._isolation = isolation
         self._patience = FIRST_SECONDS
         self._offsets: Offsets = {}
         self._problem: BaseException | None = None
@@ -57,7 +59,7 @@ class Ends:
         patience = max(0.1, min(self._patience, self._until - time.monotonic()))
         self._patience *= 2
         try:
-            answers = self._admin.list_offsets(asked, request_timeout=patience)
+            answers = self._admin.list_offsets(asked, isolation_level=self._isolation, request_timeout=patience)
         except Exception as error:
             self.found.set_exception(self._failure(error))
             return self.found
