@@ -180,6 +180,7 @@ def test_a_connector_that_does_not_implement_alter_offsets_gets_the_careful_mess
 
 def test_alter_offsets_is_called_before_the_connector_is_started_and_sees_what_is_altered(source: Probe) -> None:
     source.stop()
+    wait_until(lambda: source.count("task.stop") == source.count("task.start"), "its task has ended")
     before = source.counts()
     assert source.alter(({"task": 0}, {"next": 7}), ({"task": 5}, None)).status_code == 200
     call = source.calls("alter_offsets")[-1]
@@ -201,6 +202,17 @@ def test_a_reset_shows_alter_offsets_every_known_topic_partition_with_null(sink:
     assert modify(sink, RESET).status_code == 200
     shown = sink.calls("alter_offsets")[-1]["offsets"]
     assert sorted(shown) == [[[sink.topic, partition], None] for partition in range(PARTITIONS)]
+
+
+def test_offsets_that_are_read_once_it_is_stopped_do_not_change_any_more(probe: MakeProbe) -> None:
+    feeder = probe().create_running({"count": "50", **FIVE_PARTITIONS})
+    wait_until(lambda: next_of(feeder) == {0: 50}, "the topic is filled")
+    sink = probe("ProbeSink", feeder.topic).create_running({"slow": "task.put"})
+    wait_until(lambda: sink.count("task.put"), "it puts")
+    sink.stop()
+    seen = sink.offsets()
+    wait_until(lambda: sink.count("task.stop") == sink.count("task.start"), "its task has ended")
+    assert sink.offsets() == seen
 
 
 # -- who may not be altered or reset, and the order of the checks

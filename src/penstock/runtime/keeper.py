@@ -217,6 +217,8 @@ class ConnectorKeeper:
         self._instance = None
         self._failed = False
         self._instance_config = wanted.config
+        if not await self.tasks.have_ended_elsewhere(lambda: not self._closing and self._wanted() == wanted):
+            raise Superseded
         self._services.statuses.forget_tasks(self.name)
         self._status(State.STOPPED)
         self._fresh = False

@@ -115,6 +115,12 @@ class Statuses:
                 if status.state in _HELD and status.worker_id not in alive:
                     yield name, number
 
+    def runs_elsewhere(self, name: str) -> bool:
+        """Whether another worker shows a task of a connector as its own."""
+        return any(
+            status.state in _HELD and status.worker_id != self._worker_id for _, status in self._store.tasks(name)
+        )
+
     def shown(self) -> Mapping[str, Sequence[int]]:
         """Every connector that has a status, with the tasks that have one."""
         return {name: [number for number, _ in self._store.tasks(name)] for name in self._store.connectors()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from penstock.storage.config_snapshot import ConfigSnapshot
 
@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 FIRST_FENCE_WAIT_SECONDS = 0.25
 LONGEST_FENCE_WAIT_SECONDS = 1.0
 FENCE_SECONDS = 60.0
+LOOK_SECONDS = 0.02
+HEAR_SECONDS = 2.0
+"""How long after its end a task of another worker may still be shown."""
 
 
 class TaskRunner:
@@ -145,6 +148,20 @@ class TaskSet:
             await asyncio.gather(*(runner.stop(state) for runner in runners))
         finally:
             self._ending -= len(runners)
+
+    async def have_ended_elsewhere(self, still: Callable[[], bool]) -> bool:
+        """Wait for the tasks of other workers, so that whoever sees STOPPED reads offsets that do not change any more.
+
+        A worker that says nothing is waited for as long as its tasks have to end. ``False`` when the wait has no use
+        any more, which ``still`` tells.
+        """
+        until = time.monotonic() + self._services.stop_seconds + HEAR_SECONDS
+        others = self._services.ownership.shared
+        while others and self._services.statuses.runs_elsewhere(self._connector) and time.monotonic() < until:
+            await asyncio.sleep(LOOK_SECONDS)
+            if not still():
+                return False
+        return True
 
     async def leave(self) -> None:
         """End what is :meth:`leaving`; tasks that are not configured any more have no status either."""
