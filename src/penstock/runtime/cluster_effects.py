@@ -6,13 +6,13 @@ import asyncio
 
 from .cluster_member import ClusterMember
 from .connector_offsets import ConnectorOffsets
-from .requests import RequestError, State, TargetState
+from .requests import RequestError, TargetState
 from .services import Services
+from .statuses import HELD
 
 LOOK_SECONDS = 0.05
 LOOKS_BEFORE_ROUND = 40
 SLACK_SECONDS = 15.0
-RUNNING = (State.RUNNING, State.PAUSED, State.RESTARTING)
 
 
 class ClusterEffects:
@@ -71,6 +71,6 @@ class ClusterEffects:
             return True
         if name in snapshot and snapshot.target_state(name) is not TargetState.STOPPED:
             return True
-        if any(part.state in RUNNING for _, part in status.tasks):
+        if any(part.state in HELD for _, part in status.tasks):
             return False
-        return status.connector.state not in RUNNING
+        return status.connector.state not in HELD

@@ -12,7 +12,7 @@ from penstock.storage.status_store import StatusStore, TopicUse
 from .requests import ComponentStatus, ConnectorStatus, State, TaskId
 
 _SAFE = (State.UNASSIGNED, State.FAILED)
-_HELD = (State.RUNNING, State.PAUSED, State.RESTARTING)
+HELD = (State.RUNNING, State.PAUSED, State.RESTARTING)
 """States that only a worker that is there can have given."""
 
 
@@ -109,16 +109,16 @@ class Statuses:
         """
         for name in self._store.connectors():
             connector = self._store.connector(name)
-            if connector is not None and connector.state in _HELD and connector.worker_id not in alive:
+            if connector is not None and connector.state in HELD and connector.worker_id not in alive:
                 yield name, None
             for number, status in self._store.tasks(name):
-                if status.state in _HELD and status.worker_id not in alive:
+                if status.state in HELD and status.worker_id not in alive:
                     yield name, number
 
     def runs_elsewhere(self, name: str) -> bool:
         """Whether another worker shows a task of a connector as its own."""
         return any(
-            status.state in _HELD and status.worker_id != self._worker_id for _, status in self._store.tasks(name)
+            status.state in HELD and status.worker_id != self._worker_id for _, status in self._store.tasks(name)
         )
 
     def shown(self) -> Mapping[str, Sequence[int]]:

@@ -37,7 +37,7 @@ class Ends:
         partitions: int,
         seconds: float,
         failure: Callable[[BaseException], BaseException],
-        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        isolation: IsolationLevel,
     ) -> None:
         self.found: Future[Offsets] = Future()
         self._admin = admin
