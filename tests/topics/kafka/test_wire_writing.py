@@ -91,11 +91,8 @@ class LosesAnswers:
                     raise ConnectionResetError(f"{count} bytes were lost")
                 return real.recv_into(data)
 
-            def sendall(self, data: Any) -> None:
-                real.sendall(data)
-
-            def close(self) -> None:
-                real.close()
+            def __getattr__(self, name: str) -> Any:
+                return getattr(real, name)
 
         return Flaky()
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from .fields import Answer, int16, int32, string
+from .inflow import Inflow
 from .options import Options, tls_context
 from .requests import API_VERSIONS, Api, Pieces, read_api_versions
 from .sasl import authenticate
@@ -37,6 +38,7 @@ class Connection:
         self._used = time.monotonic()
         self._versions: dict[int, tuple[int, int]] | None = None
         self._socket = _opened(host, port, options)
+        self._inflow = Inflow(self._socket)
         try:
             if options.mechanism is not None:
                 authenticate(self, options)
@@ -69,12 +71,12 @@ class Connection:
     def receive(self) -> Answer:
         """The answer of the oldest request that has none yet."""
         head = bytearray(8)
-        self._fill(memoryview(head))
+        self._inflow.fill(memoryview(head))
         size, number = struct.unpack(">ii", head)
         if not 4 <= size <= _LARGEST_ANSWER or number != self._awaited.popleft():
             raise ConnectionError("the broker answered something that was not asked for")
         data = memoryview(pa.allocate_buffer(size - 4)).cast("B")
-        self._fill(data)
+        self._inflow.fill(data)
         self._used = time.monotonic()
         return Answer(data)
 
@@ -86,14 +88,6 @@ class Connection:
             head, records = b"".join([head, *records]), ()
         for part in (head, *records):
             self._socket.sendall(part)
-
-    def _fill(self, data: memoryview) -> None:
-        done = 0
-        while done < len(data):
-            count = self._socket.recv_into(data[done:])
-            if not count:
-                raise ConnectionError("the broker closed the connection")
-            done += count
 
 
 def _check(api: Api, versions: dict[int, tuple[int, int]]) -> None:
