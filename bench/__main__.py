@@ -9,14 +9,16 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from .common import Common
 from .figures import Figure, Findings
 from .machine import Others, describe, wait_until_quiet
 from .outcome import Outcome, recorded_peer
@@ -106,13 +108,12 @@ def _measure(steps: dict[str, Step], kinds: Sequence[type[System]], scale: Scale
 def _measure_step(name: str, step: Step, scale: Scale, folder: Path, found: Mapping[type[System], Findings]) -> None:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     began = time.monotonic()
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as progress, Common(folder) as common:
         bar = progress.add_task(name, total=None)
 
         def turns(kind: type[System]) -> Turns:
-            title = f"{name}: {kind.name}"
-            run = Run(kind, scale, folder, lambda doing: progress.update(bar, description=f"{title}: {doing}"))
-            return turns_of(lambda: step(run))
+            say = partial(_say, progress, bar, f"{name}: {kind.name}")
+            return turns_of(lambda: step(Run(kind, scale, folder, say, common)))
 
         def done(kind: type[System], figures: Sequence[Figure]) -> None:
             found[kind].add(figures)
@@ -123,6 +124,10 @@ def _measure_step(name: str, step: Step, scale: Scale, folder: Path, found: Mapp
 
         take_turns({kind: turns(kind) for kind in found}, done, failed)
     console.print(f"{name}: {time.monotonic() - began:.0f} s")
+
+
+def _say(progress: Progress, bar: TaskID, who: str, doing: str) -> None:
+    progress.update(bar, description=f"{who}: {doing}")
 
 
 def _warn(outcome: Outcome) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import psutil
 
 from .api import Api
-from .peer.broker import OnKafka
+from .on_kafka import OnKafka
 from .system import START_SECONDS, free_port
 from .usage import tree
 from .waiting import wait_for

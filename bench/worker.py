@@ -10,7 +10,7 @@ from pathlib import Path
 
 import penstock
 
-from .peer.broker import OnKafka
+from .on_kafka import OnKafka
 from .system import System, write_properties
 
 SOURCE = Path(__file__).parents[1] / "src"

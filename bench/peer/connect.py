@@ -1,12 +1,13 @@
-"""Kafka Connect: distributed workers, usually one, with a broker of their own, as its scripts start them."""
+"""Kafka Connect: distributed workers, usually one, as its scripts start them."""
 
 from __future__ import annotations
 
 import subprocess
 
+from ..on_kafka import OnKafka
 from ..system import write_properties
-from .broker import OnKafka
 from .jars import kafka_version
+from .java import java
 
 CONNECT_HEAP = ("-Xms256M", "-Xmx2G")
 
@@ -27,7 +28,7 @@ class KafkaConnect(OnKafka):
         name = f"worker-{port}"
         file = write_properties(self.folder / f"{name}.properties", {**self.cluster_settings(port), **self.more})
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
-        return self.spawn(name, self._java(CONNECT_HEAP, main, str(file)))
+        return self.spawn(name, java(self.folder, CONNECT_HEAP, main, str(file)))
 
 
 class ExactlyOnceConnect(KafkaConnect):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..common import Common
 from ..figures import Figure
 from ..scale import Scale
 from ..system import System
@@ -16,18 +17,19 @@ from ..turns import Turns
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a step gets: which system to start, how much to do, a folder, and whom to tell what it is doing."""
+    """What a step gets: which system to start, how much to do, a folder, whom to tell, and what all systems share."""
 
     kind: type[System]
     scale: Scale
     folder: Path
     say: Callable[[str], None]
+    common: Common
 
     @contextmanager
-    def fresh(self) -> Iterator[System]:
-        """A system on an empty folder that is launched already or, for start-up times, by the caller."""
+    def fresh(self, make: Callable[[Path], System] | None = None) -> Iterator[System]:
+        """A system on an empty folder; to be launched by the caller."""
         with TemporaryDirectory(dir=self.folder, prefix="system-", ignore_cleanup_errors=True) as folder:
-            system = self.kind(Path(folder))
+            system = (make or self.kind)(Path(folder))
             try:
                 system.prepare()
                 yield system
@@ -37,9 +39,9 @@ class Run:
                 system.stop()
 
     @contextmanager
-    def started(self) -> Iterator[System]:
+    def started(self, make: Callable[[Path], System] | None = None) -> Iterator[System]:
         """A system that answers."""
-        with self.fresh() as system:
+        with self.fresh(make) as system:
             self.say("starting")
             system.launch()
             system.wait_answer()

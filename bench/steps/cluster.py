@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from ..api import file_sink, file_source
 from ..cluster import Cluster, Placement, moved, spread
 from ..figures import Figure, percentile
-from ..peer.broker import OnKafka
+from ..on_kafka import OnKafka
 from ..peer.connect import KafkaConnect
 from ..usage import idle_cpu_percent, shared_once_mb, usage
 from ..waiting import wait_for
@@ -76,7 +76,7 @@ def _started(run: Run, system: OnKafka) -> Cluster:
     cluster.join()
     move_first_record(system)
     remove_first_record(system)
-    admin = AdminClient({"bootstrap.servers": system.bootstrap})
+    admin = AdminClient({"bootstrap.servers": system.broker.bootstrap})
     for created in admin.create_topics([NewTopic("wide", TASKS_A_SINK), NewTopic("many", 1)]).values():
         created.result()
     while len(cluster.members) < WORKERS:

@@ -1,16 +1,16 @@
-"""Both with their topics in Kafka, each with a broker of its own: speed, exactly-once sources, a kill."""
+"""Both with their topics on one broker: speed, exactly-once sources, a kill."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 
 from ..api import file_source
 from ..figures import Figure
 from ..lines import write_numbered
-from ..peer.broker import OnKafka
+from ..on_kafka import OnKafka
 from ..peer.connect import ExactlyOnceConnect, KafkaConnect
 from ..turns import Turns
 from ..waiting import wait_for
@@ -35,18 +35,19 @@ def measure(run: Run) -> Turns:
     plain: type[OnKafka] = PenstockOnKafka if ours else KafkaConnect
     exactly_once: type[OnKafka] = ExactlyOncePenstock if ours else ExactlyOnceConnect
     figures: list[Figure] = []
-    with _started(run, plain) as system:
+    group = "penstock" if ours else "connect"
+    with _started(run, plain, group) as system:
         for line_bytes in LINE_BYTES:
             figures += yield from _throughput(run, system, line_bytes)
-    with _started(run, exactly_once) as system:
+    with _started(run, exactly_once, f"{group}-once") as system:
         figures += yield from _exactly_once(run, system)
         figures.append(_recovery(run, system))
     return figures
 
 
 @contextmanager
-def _started(run: Run, kind: type[OnKafka]) -> Iterator[OnKafka]:
-    with replace(run, kind=kind).started() as system:
+def _started(run: Run, kind: type[OnKafka], group: str) -> Iterator[OnKafka]:
+    with run.started(partial(kind, broker=run.common.broker(), group=group)) as system:
         assert isinstance(system, OnKafka)
         move_first_record(system)
         yield system
@@ -58,7 +59,7 @@ def _throughput(run: Run, system: OnKafka, line_bytes: int) -> Turns:
     ins, outs = [], []
     for number in range(1 + run.scale.kafka_rounds):
         run.say(f"file → Kafka → file, {line_bytes} B, {f'round {number}' if number else 'warm-up'}")
-        topic = f"lines-{line_bytes}-{number}"
+        topic = system.own(f"lines-{line_bytes}-{number}")
         ins.append(move_in(system, system.worker_pids, lines, count, topic))
         outs.append(move_out(system, system.worker_pids, lines, topic))
         yield
@@ -78,7 +79,7 @@ def _exactly_once(run: Run, system: OnKafka) -> Turns:
     passes = []
     for number in range(1 + run.scale.kafka_rounds):
         run.say(f"file → Kafka, 100 B, exactly once, {f'round {number}' if number else 'warm-up'}")
-        passes.append(move_in(system, system.worker_pids, lines, count, f"once-{number}"))
+        passes.append(move_in(system, system.worker_pids, lines, count, system.own(f"lines-{number}")))
         yield
     lines.unlink()
     title = "file → Kafka, 100 B, exactly once"
@@ -88,15 +89,15 @@ def _exactly_once(run: Run, system: OnKafka) -> Turns:
 def _recovery(run: Run, system: OnKafka) -> Figure:
     """``kill -9`` of the worker amid a file; from its new start until the topic grows again."""
     run.say("kill -9 and start again")
-    lines, topic = system.folder / "killed.txt", "killed"
+    lines, topic = system.folder / "killed.txt", system.own("killed")
     count = write_numbered(lines, 100, 4 * run.scale.slow_file_bytes)
     system.api.create(f"in-{topic}", file_source(lines, topic))
-    wait_for(lambda: system.end_offset(topic) > count // 10, "lines arrive", LONGEST_SECONDS, 0.01)
+    wait_for(lambda: system.broker.end_offset(topic) > count // 10, "lines arrive", LONGEST_SECONDS, 0.01)
     system.kill_worker()
     reached = _end_at_rest(system, topic)
     began = time.perf_counter()
     system.launch()
-    wait_for(lambda: system.end_offset(topic) > reached + MARKERS, "lines arrive again", LONGEST_SECONDS, 0.01)
+    wait_for(lambda: system.broker.end_offset(topic) > reached + MARKERS, "lines arrive again", LONGEST_SECONDS, 0.01)
     seconds = time.perf_counter() - began
     lines.unlink()
     title = "kill -9 of the worker, exactly-once source: start → records again"
@@ -105,10 +106,10 @@ def _recovery(run: Run, system: OnKafka) -> Figure:
 
 def _end_at_rest(system: OnKafka, topic: str) -> int:
     """The end of a topic when the broker has written all that it had received."""
-    ends = [system.end_offset(topic)]
+    ends = [system.broker.end_offset(topic)]
 
     def rests() -> bool:
-        ends.append(system.end_offset(topic))
+        ends.append(system.broker.end_offset(topic))
         return len(set(ends[-LOOKS_AT_REST:])) == 1 and len(ends) > LOOKS_AT_REST
 
     wait_for(rests, f"{topic} is at rest", LONGEST_SECONDS, pause=0.1)

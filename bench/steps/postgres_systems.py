@@ -9,7 +9,7 @@ import httpx
 from tests.support.postgres import PostgresServer
 
 from ..api import CONVERTERS
-from ..peer.broker import OnKafka
+from ..on_kafka import OnKafka
 from ..peer.connect import KafkaConnect
 from ..peer.jars import debezium_plugins
 from ..system import System
@@ -34,7 +34,7 @@ def worker_pids(system: System) -> Sequence[int]:
 def records_in(system: System, topic: str) -> int:
     """How many records a topic of one partition holds; 0 when it does not exist yet."""
     if isinstance(system, OnKafka):
-        return system.end_offset(topic)
+        return system.broker.end_offset(topic)
     return system.api.records_in(topic)
 
 
