@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, IsolationLevel, Producer
 from confluent_kafka import TopicPartition as Place
 
 from tests.support.kafka import KafkaBroker
@@ -19,6 +19,8 @@ from tests.support.worker import PenstockProcess
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 LINES = 300_000
+TIMEOUT_SECONDS = 60.0
+"""After which Kafka aborts a transaction that nobody ends."""
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +58,8 @@ def count(kafka: KafkaClients, topic: str) -> int:
         consumer.close()
 
 
-def write_lines(file: Path) -> None:
-    file.write_text("".join(f"{n:099d}\n" for n in range(LINES)))
+def write_lines(file: Path, count: int = LINES) -> None:
+    file.write_text("".join(f"{n:099d}\n" for n in range(count)))
 
 
 def lanes_of(worker: PenstockProcess) -> list[psutil.Process]:
@@ -134,3 +136,31 @@ def test_a_task_whose_id_somebody_took_over_fails_and_writes_nothing(
     assert "There is a newer producer with the same transactionalId" in worker.status("fenced")["tasks"][0]["trace"]
     worker.http.post("/connectors/fenced/tasks/0/restart")
     assert kafka.values("fenced", 2) == [b"one", b"two"]
+
+
+@pytest.mark.parametrize("boundary", ["poll", "interval"])
+def test_a_connector_that_is_stopped_or_deleted_amid_writing_leaves_no_transaction_open(
+    worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path, boundary: str
+) -> None:
+    def readers_see_the_end() -> bool:
+        return kafka.end(topic, IsolationLevel.READ_COMMITTED) == kafka.end(topic)
+
+    write_lines(tmp_path / "in", 5 * LINES)
+    topic = kafka.make(f"cut-off-{boundary}")
+    config = {
+        "connector.class": "FileStreamSource",
+        "file": str(tmp_path / "in"),
+        "topic": topic,
+        "transaction.boundary": boundary,
+    }
+    for number in range(6):
+        before = kafka.end(topic)
+        worker.create(f"{topic}-{number}", config)
+        wait_until(lambda before=before: kafka.end(topic) > before + 10_000, "records flow")
+        if number % 2:
+            worker.http.put(f"/connectors/{topic}-{number}/stop")
+            worker.wait_state(f"{topic}-{number}", "STOPPED", tasks=0)
+            assert readers_see_the_end()
+        else:
+            worker.http.delete(f"/connectors/{topic}-{number}")
+            wait_until(readers_see_the_end, "nothing is open any more", TIMEOUT_SECONDS / 2)

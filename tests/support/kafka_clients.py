@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, IsolationLevel, Producer
 from confluent_kafka import TopicPartition as Place
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from .waiting import wait_until
 
@@ -68,6 +68,12 @@ class KafkaClients:
             return found
         finally:
             consumer.close()
+
+    def end(self, topic: str, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED, partition: int = 0) -> int:
+        """Where a partition ends, or how far readers of committed records get."""
+        asked = {Place(topic, partition): OffsetSpec.latest()}
+        [found] = self.admin.list_offsets(asked, isolation_level=isolation).values()
+        return int(found.result(30).offset)
 
     def positions(self, group: str) -> dict[tuple[str, int], int]:
         """What the group has committed. (The admin client's way to ask has crashed.)"""

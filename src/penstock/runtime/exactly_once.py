@@ -25,7 +25,7 @@ from penstock.topics.interface import SinkCommit, Staged, Stager, Transaction
 
 from .frame_pumps import FrameSourcePump
 from .open_offsets import OpenOffsets
-from .pump import TaskFailed
+from .pump import TaskFailed, WorkRunner
 from .source_pump import SourcePump, count_records
 
 log = logging.getLogger(__name__)
@@ -77,6 +77,8 @@ class ExactlyOncePump(SourcePump):
         self.exactly_once = exactly_once
         self._id = f"{exactly_once.group}-{self.task.connector}-{self.task.task}"
         self._session: str | None = None
+        self._aborted: _Step | None = None
+        self._is_loose = False
         self._batch = 0
         self._began: float | None = None
         self._interval_began = self._now()
@@ -100,9 +102,12 @@ class ExactlyOncePump(SourcePump):
                     await self._commit_transaction()
                     await self._tell_committed(())
         except BaseException as error:
-            expired = isinstance(error, TaskFailed) and FENCED in str(error) and self._has_expired()
+            fenced = isinstance(error, TaskFailed) and FENCED in str(error)
+            expired = fenced and self._has_expired()
             self._give_up()
             self._session = None
+            if fenced:
+                self._nothing_is_loose()
             if expired:
                 raise TaskFailed(f"{_EXPIRED.format(self.task)}\nCaused by: {error}") from error
             raise
@@ -208,7 +213,25 @@ class ExactlyOncePump(SourcePump):
     async def _finish(self) -> None:
         if self._began is not None:
             self._give_up()
+        try:
+            await asyncio.wait_for(self._leave_nothing_open(), self.services.stop_seconds / 2)
+        except (Exception, asyncio.CancelledError) as error:
+            seconds = self.exactly_once.timeout_seconds
+            log.warning(
+                "%s may have left a transaction open, which Kafka aborts after %g s: %r", self.task, seconds, error
+            )
         await super()._finish()
+
+    async def _leave_nothing_open(self) -> None:
+        """End what a work that was cut off has begun: until then nobody sees what others write behind it.
+
+        When the abort came too late, its lane is gone, and the producer with it; another one with its id ends it.
+        """
+        if self._aborted is not None and not await self._aborted.succeeds():
+            self._is_loose = True
+        if self._is_loose:
+            self.services.topics.require_ownership()
+            await self._begin_step("open", uuid.uuid4().hex).succeeds()
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
@@ -235,7 +258,9 @@ class ExactlyOncePump(SourcePump):
         session = uuid.uuid4().hex
         self.services.topics.require_ownership()
         opened = self.services.topics.transaction(self._id, session, self._batch)
+        self._is_loose = True
         self.raise_failures(await self.dispatch_once([TransactionWork(opened, "open")]))
+        self._nothing_is_loose()
         self.services.topics.require_ownership()
         await self.unless_aborted(asyncio.wrap_future(self.exactly_once.read_to_end()))
         self._offsets.forget()
@@ -254,6 +279,7 @@ class ExactlyOncePump(SourcePump):
                 self.raise_failures(await self.dispatch_once([work]))
         except BaseException:
             self._session = None
+            self._is_loose = True
             raise
         self._settle(how)
         self._batch += 1
@@ -271,10 +297,22 @@ class ExactlyOncePump(SourcePump):
         self._nothing_open()
 
     def _give_up(self) -> None:
-        """Nothing of the open transaction will be seen. Best effort: beginning the next one aborts it, too."""
-        if self._session is not None and self.services.runner.holds(self._id):
-            self.services.runner.submit(self.spec.key, [TransactionWork(self._transaction(), "abort")], _ignore)
+        """Nothing of the open transaction will be seen. Should the abort fail, the next session aborts it, too."""
+        if self._session is not None:
+            if self.services.runner.holds(self._id):
+                self._aborted = self._begin_step("abort", self._session)
+            else:
+                self._is_loose = True
         self._forget_transaction()
+
+    def _nothing_is_loose(self) -> None:
+        """Whatever was open under our id has ended, or is somebody else's by now."""
+        self._aborted, self._is_loose = None, False
+
+    def _begin_step(self, step: str, session: str) -> _Step:
+        """A work that the end of the task does not cut off."""
+        transaction = self.services.topics.transaction(self._id, session, self._batch)
+        return _Step(self.services.runner, self.spec.key, TransactionWork(transaction, step))
 
     def _forget_transaction(self) -> None:
         self._batch += 1
@@ -296,5 +334,22 @@ class ExactlyOnceFramePump(ExactlyOncePump, FrameSourcePump):
     """The same for a task that gives DataFrames."""
 
 
-def _ignore(receipts: Sequence[Receipt]) -> None:
-    """What became of an abort does not matter."""
+class _Step:
+    """A step of a transaction that is under way."""
+
+    def __init__(self, runner: WorkRunner, key: str, work: TransactionWork) -> None:
+        self._receipts: Future[Sequence[Receipt]] = Future()
+        self._ticket = runner.submit(key, [work], self._take)
+
+    async def succeeds(self) -> bool:
+        """Whether it was done. Whoever stops waiting for it cancels it."""
+        try:
+            receipts = await asyncio.wrap_future(self._receipts)
+        except asyncio.CancelledError:
+            self._ticket.cancel()
+            raise
+        return all(receipt.failure is None for receipt in receipts)
+
+    def _take(self, receipts: Sequence[Receipt]) -> None:
+        if self._receipts.set_running_or_notify_cancel():
+            self._receipts.set_result(receipts)

@@ -106,13 +106,12 @@ class KafkaTransaction(Transaction):
             raise
 
     def abort(self) -> None:
-        session = _sessions.get(self.transactional_id)
-        if session is not None and session.name == self.session:
-            try:
-                session.abort()
-            except Exception:
-                self._close()
-                raise
+        session = self._session()
+        try:
+            session.abort()
+        except Exception:
+            self._close()
+            raise
 
     def _session(self) -> Session:
         found = _sessions.get(self.transactional_id)
