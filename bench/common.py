@@ -21,9 +21,14 @@ class Common:
     def broker(self) -> Broker:
         """The one broker of all."""
         if self._broker is None:
-            self._broker = Broker(self._processes.folder)
-            self._broker.start(self._processes)
+            broker = Broker(self._processes.folder)
+            broker.start(self._processes)
+            self._broker = broker
         return self._broker
+
+    def tail(self) -> str:
+        """The end of what its processes printed."""
+        return self._processes.tail()
 
     def __enter__(self) -> Common:
         return self

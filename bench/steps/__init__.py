@@ -34,7 +34,7 @@ class Run:
                 system.prepare()
                 yield system
             except Exception as error:
-                raise RuntimeError(f"{error}\n{system.tail()}") from error
+                raise RuntimeError(f"{error}\n{system.tail()}\n{self.common.tail()}".rstrip()) from error
             finally:
                 system.stop()
 

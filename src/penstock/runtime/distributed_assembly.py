@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import ssl
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
 from penstock.spark.session import SparkEngine
 from penstock.storage.config_records import is_leaders
@@ -44,6 +45,17 @@ from .zombie_fencing import ZombieFencing, fence_transactions
 def _has_transactional_leader(config: WorkerConfig) -> bool:
     """As in Kafka Connect, already while a cluster is being prepared for exactly-once support."""
     return config.properties.get(EXACTLY_ONCE, "").strip().lower() in ("preparing", "enabled")
+
+
+def _side_by_side(starts: Sequence[Callable[[], None]]) -> None:
+    """Returns when all are done; the first failure is raised at once."""
+    pool = ThreadPoolExecutor(thread_name_prefix="internal-topics-start")
+    started = [pool.submit(start) for start in starts]
+    pool.shutdown(wait=False)
+    wait(started, return_when=FIRST_EXCEPTION)
+    for one in started:
+        if one.done():
+            one.result()
 
 
 class DistributedWorker:
@@ -88,9 +100,7 @@ class DistributedWorker:
         status_log = logs.log(internal_topic(config, "status"))
         statuses = StatusStore(status_log)
         self._offsets = offsets = ConnectorOffsets(OffsetStore(logs.log(internal_topic(config, "offset"))), config)
-        with ThreadPoolExecutor() as pool:
-            for started in [pool.submit(store.start) for store in (configs, statuses, offsets)]:
-                started.result()
+        _side_by_side([configs.start, statuses.start, offsets.start])
         self._topics = home = kafka_home(config.properties, offsets)
         plugins = Plugins([str(folder) for folder in config.plugin_path])
         self._runtime.start()

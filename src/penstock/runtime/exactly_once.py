@@ -24,8 +24,9 @@ from penstock.topics.errors import FENCED
 from penstock.topics.interface import SinkCommit, Staged, Stager, Transaction
 
 from .frame_pumps import FrameSourcePump
+from .loose_end import LooseEnd
 from .open_offsets import OpenOffsets
-from .pump import TaskFailed, WorkRunner
+from .pump import TaskFailed
 from .source_pump import SourcePump, count_records
 
 log = logging.getLogger(__name__)
@@ -77,8 +78,9 @@ class ExactlyOncePump(SourcePump):
         self.exactly_once = exactly_once
         self._id = f"{exactly_once.group}-{self.task.connector}-{self.task.task}"
         self._session: str | None = None
-        self._aborted: _Step | None = None
-        self._is_loose = False
+        self._loose_end = LooseEnd(self.services.runner, self._writer, self.services.topics.require_ownership)
+        self._must_end_by: float | None = None
+        self._has_ended = False
         self._batch = 0
         self._began: float | None = None
         self._interval_began = self._now()
@@ -102,12 +104,11 @@ class ExactlyOncePump(SourcePump):
                     await self._commit_transaction()
                     await self._tell_committed(())
         except BaseException as error:
-            fenced = isinstance(error, TaskFailed) and FENCED in str(error)
-            expired = fenced and self._has_expired()
+            expired = _is_fenced(error) and self._has_expired()
+            if _is_fenced(error):
+                self._loose_end.is_over()
             self._give_up()
             self._session = None
-            if fenced:
-                self._nothing_is_loose()
             if expired:
                 raise TaskFailed(f"{_EXPIRED.format(self.task)}\nCaused by: {error}") from error
             raise
@@ -120,6 +121,7 @@ class ExactlyOncePump(SourcePump):
         receipts: list[Receipt] = []
         for work in works:
             assert isinstance(work, SourceWork)
+            self._loose_end.works_write()
             receipts += await super().dispatch([replace(work, ending=self._ending())])
             if receipts[-1].failure is not None:
                 break
@@ -138,6 +140,8 @@ class ExactlyOncePump(SourcePump):
             self._written += count_records(ended.staged)
             self.metrics.commits += 1
             self._settle(ended.how)
+        if receipt.staged:
+            self._loose_end.works_write()
         self._written += count_records(receipt.staged)
         self._offsets.add(receipt.progress)
 
@@ -158,10 +162,16 @@ class ExactlyOncePump(SourcePump):
         return asyncio.run_coroutine_threadsafe(commit(), asyncio.get_running_loop())
 
     def drop(self, receipts: Sequence[Receipt]) -> None:
-        self._give_up()
+        if not self._has_ended:
+            self._give_up()
+
+    def stop(self) -> None:
+        self._must_end_by = self._now() + self.services.stop_seconds
+        super().stop()
 
     def _writing(self) -> tuple[Stager, Mapping[str, int]]:
         _, counts = super()._writing()
+        self._loose_end.works_write()
         return self._transaction(), counts
 
     async def _write(
@@ -211,27 +221,22 @@ class ExactlyOncePump(SourcePump):
             self._give_up()
 
     async def _finish(self) -> None:
-        if self._began is not None:
+        if self._session is not None:
             self._give_up()
-        try:
-            await asyncio.wait_for(self._leave_nothing_open(), self.services.stop_seconds / 2)
-        except (Exception, asyncio.CancelledError) as error:
-            seconds = self.exactly_once.timeout_seconds
-            log.warning(
-                "%s may have left a transaction open, which Kafka aborts after %g s: %r", self.task, seconds, error
-            )
-        await super()._finish()
+        await asyncio.gather(self._leave_nothing_open(), super()._finish())
+        self._has_ended = True
 
     async def _leave_nothing_open(self) -> None:
-        """End what a work that was cut off has begun: until then nobody sees what others write behind it.
-
-        When the abort came too late, its lane is gone, and the producer with it; another one with its id ends it.
-        """
-        if self._aborted is not None and not await self._aborted.succeeds():
-            self._is_loose = True
-        if self._is_loose:
-            self.services.topics.require_ownership()
-            await self._begin_step("open", uuid.uuid4().hex).succeeds()
+        """Others wait for what is open; but a task that was given up must not touch it any more."""
+        seconds = self.services.stop_seconds / 2
+        if self._must_end_by is not None:
+            seconds = min(seconds, self._must_end_by - self._now())
+        try:
+            await asyncio.wait_for(self._loose_end.end(), seconds)
+        except (Exception, asyncio.CancelledError) as error:
+            reason = "there was no answer in time" if isinstance(error, asyncio.TimeoutError) else str(error)
+            timeout = self.exactly_once.timeout_seconds
+            log.warning("%s: a transaction may be open for %g s. It could not be ended: %s", self.task, timeout, reason)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
@@ -257,10 +262,8 @@ class ExactlyOncePump(SourcePump):
         self._session = None
         session = uuid.uuid4().hex
         self.services.topics.require_ownership()
-        opened = self.services.topics.transaction(self._id, session, self._batch)
-        self._is_loose = True
-        self.raise_failures(await self.dispatch_once([TransactionWork(opened, "open")]))
-        self._nothing_is_loose()
+        self.raise_failures(await self.dispatch_once([TransactionWork(self._writer(session), "open")]))
+        self._loose_end.is_over()
         self.services.topics.require_ownership()
         await self.unless_aborted(asyncio.wrap_future(self.exactly_once.read_to_end()))
         self._offsets.forget()
@@ -277,9 +280,10 @@ class ExactlyOncePump(SourcePump):
         try:
             with self.metrics.committing():
                 self.raise_failures(await self.dispatch_once([work]))
-        except BaseException:
+        except BaseException as error:
+            if _is_fenced(error):
+                self._loose_end.is_over()
             self._session = None
-            self._is_loose = True
             raise
         self._settle(how)
         self._batch += 1
@@ -294,25 +298,14 @@ class ExactlyOncePump(SourcePump):
             self.services.topics.written(self._topics)
         else:
             log.info("%s: its source has aborted a transaction", self.task)
+        self._loose_end.is_over()
         self._nothing_open()
 
     def _give_up(self) -> None:
         """Nothing of the open transaction will be seen. Should the abort fail, the next session aborts it, too."""
         if self._session is not None:
-            if self.services.runner.holds(self._id):
-                self._aborted = self._begin_step("abort", self._session)
-            else:
-                self._is_loose = True
+            self._loose_end.abort(self._session)
         self._forget_transaction()
-
-    def _nothing_is_loose(self) -> None:
-        """Whatever was open under our id has ended, or is somebody else's by now."""
-        self._aborted, self._is_loose = None, False
-
-    def _begin_step(self, step: str, session: str) -> _Step:
-        """A work that the end of the task does not cut off."""
-        transaction = self.services.topics.transaction(self._id, session, self._batch)
-        return _Step(self.services.runner, self.spec.key, TransactionWork(transaction, step))
 
     def _forget_transaction(self) -> None:
         self._batch += 1
@@ -325,6 +318,9 @@ class ExactlyOncePump(SourcePump):
         self._offsets.pending.clear()
         self.services.runner.hold(self._id, False)
 
+    def _writer(self, session: str) -> Transaction:
+        return self.services.topics.transaction(self._id, session, self._batch)
+
     def _transaction(self) -> Transaction:
         dead_letters = self.spec.errors.dead_letter_topic
         return self.services.topics.transaction(self._id, self._session or "", self._batch, dead_letters)
@@ -334,22 +330,6 @@ class ExactlyOnceFramePump(ExactlyOncePump, FrameSourcePump):
     """The same for a task that gives DataFrames."""
 
 
-class _Step:
-    """A step of a transaction that is under way."""
-
-    def __init__(self, runner: WorkRunner, key: str, work: TransactionWork) -> None:
-        self._receipts: Future[Sequence[Receipt]] = Future()
-        self._ticket = runner.submit(key, [work], self._take)
-
-    async def succeeds(self) -> bool:
-        """Whether it was done. Whoever stops waiting for it cancels it."""
-        try:
-            receipts = await asyncio.wrap_future(self._receipts)
-        except asyncio.CancelledError:
-            self._ticket.cancel()
-            raise
-        return all(receipt.failure is None for receipt in receipts)
-
-    def _take(self, receipts: Sequence[Receipt]) -> None:
-        if self._receipts.set_running_or_notify_cancel():
-            self._receipts.set_result(receipts)
+def _is_fenced(error: BaseException) -> bool:
+    """Whether another has the transactional id by now."""
+    return isinstance(error, TaskFailed) and FENCED in str(error)

@@ -10,6 +10,7 @@ import gc
 import importlib
 import os
 import sys
+from importlib.machinery import PathFinder
 
 from .memory import keep_freed
 
@@ -43,9 +44,12 @@ def leave_out_archives() -> None:
     worker would read the tables of contents again.
     """
     home = os.path.join(os.environ.get("SPARK_HOME") or os.devnull, "")
-    for entry in [entry for entry in sys.path if entry.startswith(home) and entry.endswith((".zip", ".jar"))]:
-        sys.path.remove(entry)
-        sys.path_importer_cache.pop(entry, None)
+    archives = [entry for entry in sys.path if entry.startswith(home) and entry.endswith((".zip", ".jar"))]
+    others = [entry for entry in sys.path if entry not in archives]
+    if all(PathFinder.find_spec(package, others) for package in ("pyspark", "py4j")):
+        sys.path[:] = others
+        for entry in archives:
+            sys.path_importer_cache.pop(entry, None)
 
 
 if __name__ == "__main__":

@@ -228,7 +228,7 @@ class Dispatcher:
                 self._notice_long_works()
                 self._make_room()
                 self._open_lanes()
-                doomed, finished = self._seats.take_doomed(), self._take_finished()
+                doomed, finished = self._take_doomed(), self._take_finished()
                 if not doomed and not finished:
                     self._manage.wait(self._until_next_look())
                 if self._stopped:
@@ -237,6 +237,14 @@ class Dispatcher:
                 seat.lane.kill()
             for ticket in finished:
                 self._tell(ticket)
+
+    def _take_doomed(self) -> list[Seat]:
+        doomed = self._seats.take_doomed()
+        for seat in doomed:
+            self._send_elsewhere(seat)
+        if doomed:
+            self._assign()
+        return doomed
 
     def _until_next_look(self) -> float | None:
         if self._queue.quick:
@@ -317,9 +325,13 @@ class Dispatcher:
     def _leave(self, seat: Seat) -> None:
         self._seats.remove(seat)
         seat.pins.clear()
+        self._send_elsewhere(seat)
+        self._manage.notify()
+
+    def _send_elsewhere(self, seat: Seat) -> None:
+        """What waits for a lane that is used no more."""
         while seat.pinned:
             self._enqueue(seat.pinned.popleft())
-        self._manage.notify()
 
     def _run_entry(self, seat: Seat, entry: Entry) -> bool:
         """Run one work on the lane; false when the lane is lost."""

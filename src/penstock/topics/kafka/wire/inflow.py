@@ -25,7 +25,7 @@ class Inflow:
         self._waited_for = 1
 
     def fill(self, data: memoryview) -> None:
-        """Raises ``OSError`` when the connection ends first, or when nothing comes for as long as the limit."""
+        """Raises ``OSError`` when the connection ends first, or is silent for the limit, at most for twice as long."""
         done = 0
         while done < len(data):
             self._wait_for(len(data) - done)
@@ -36,9 +36,13 @@ class Inflow:
 
     def _wait_for(self, count: int) -> None:
         wanted = min(count, _MOST_WAITED_FOR) if count >= _LEAST_WAITED_FOR else 1
-        if self._adjustable and wanted != self._waited_for:
+        if not self._adjustable or wanted == self._waited_for:
+            return
+        try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
             self._waited_for = wanted
+        except OSError:
+            self._adjustable = False
 
     def _take(self, data: memoryview) -> int:
         """What is there: all that is waited for, or less when the time is over."""
