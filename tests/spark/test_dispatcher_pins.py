@@ -145,3 +145,17 @@ def test_waiting_works_of_a_pin_can_be_cancelled(
     assert cancelled.failure is not None
     assert cancelled.failure.trace == CANCELLED
     assert running.result(30)[0].read == 1
+
+
+def test_what_waits_behind_a_cancelled_work_of_its_pin_runs_in_another_process(
+    dispatcher: Dispatcher, tmp_path: Path
+) -> None:
+    first = submit(dispatcher, "task", [Remember("pin")]).result(60)[0]
+    running = dispatcher.submit("task", [PinnedSleep(str(tmp_path), 120.0, "pin")], lambda receipts: None)
+    wait_until(lambda: any(tmp_path.glob("begun-*")), "the work runs")
+    behind = submit(dispatcher, "transactions", [Remember("pin")])
+    running.cancel()
+    second = behind.result(60)[0]
+    assert second.failure is None
+    assert second.read == 1
+    assert second.state["pid"] != first.state["pid"]
