@@ -228,6 +228,8 @@ class ExactlyOncePump(SourcePump):
 
     async def _leave_nothing_open(self) -> None:
         """Others wait for what is open; but a task that was given up must not touch it any more."""
+        if not self._loose_end.may_be_open:
+            return
         seconds = self.services.stop_seconds / 2
         if self._must_end_by is not None:
             seconds = min(seconds, self._must_end_by - self._now())

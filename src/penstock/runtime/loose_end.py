@@ -55,13 +55,11 @@ class LooseEnd:
             self._aborting = _Step(self._runner, TransactionWork(transaction, "abort"))
 
     async def end(self) -> None:
-        """The task ends: wait for the abort. Where there is none, or it came too late, one more session ends it.
+        """The task ends: wait for the abort; where there is none, or it came too late, a last session ends it.
 
         Not when somebody else has taken over the id: that session would fence him. Raises ``StillOpen``, and what
         ``require_ownership`` does; whoever stops waiting cancels it.
         """
-        if not self.may_be_open:
-            return
         aborted = self._aborting is not None and await self._aborting.succeeds(self._require_ownership)
         if not aborted:
             self._require_ownership()
