@@ -163,6 +163,7 @@ def test_hooks_get_the_configurations_that_the_plan_shows(files: Files, tmp_path
     probe.wait_hooks("on_created")
     files.declare("a.yaml", pipeline(probe.name, probe.entry({"count": "2"}))).apply(plan=files.plan()["hash"])
     probe.wait_hooks("on_created", "on_updated")
+    _accepted("count", "2")(files, probe)
     files.declare("a.yaml", pipeline(probe.name))
     (deleted,) = files.plan()["changes"][0]["hooks"]
     assert deleted["before"]["count"] == "2"
