@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.cluster import moved, spread
+from bench.common import Common
 from bench.scale import QUICK
 from bench.steps import Run, all_steps
 from bench.steps.cluster import measure
@@ -35,7 +36,8 @@ def test_only_tasks_that_were_asked_for_are_counted_on_each_worker() -> None:
 @pytest.mark.slow
 def test_a_small_cluster_is_measured_from_its_start_to_a_kill(tmp_path: Path) -> None:
     scale = replace(QUICK, many=6, settle_seconds=0.2)
-    found = {figure.key: figure.value for figure in measure(Run(Penstock, scale, tmp_path, print))}
+    with Common(tmp_path) as common:
+        found = {figure.key: figure.value for figure in measure(Run(Penstock, scale, tmp_path, print, common))}
     assert 3 <= found["cluster.join.moved"] <= 4
     assert found["cluster.leave.moved"] == found["cluster.join.moved"]
     assert found["cluster.fail_over.moved"] >= 4
