@@ -35,6 +35,7 @@ class Lanes:
         self.held = held
         self.answers = answers
         self.steps: list[str] = []
+        self.keys: list[str] = []
         self.sessions: list[str] = []
         self.tickets: list[Ticket] = []
 
@@ -43,6 +44,7 @@ class Lanes:
         assert isinstance(work, TransactionWork)
         assert isinstance(work.transaction, KafkaTransaction)
         self.steps.append(work.step)
+        self.keys.append(task_key)
         self.sessions.append(work.transaction.session)
         self.tickets.append(Ticket())
         if work.step in self.answers:
@@ -74,7 +76,7 @@ def writer(session: str) -> Transaction:
 
 def ended(lanes: Lanes, ours: Ours | None = None, seconds: float = 30.0, abort: bool = True) -> LooseEnd:
     """A task whose works write, then ends."""
-    end = LooseEnd(lanes, writer, (ours or Ours()).require)
+    end = LooseEnd(lanes, "task", writer, (ours or Ours()).require)
     end.works_write()
     if abort:
         end.abort("ours")
@@ -84,7 +86,7 @@ def ended(lanes: Lanes, ours: Ours | None = None, seconds: float = 30.0, abort: 
 
 def test_without_anything_open_nothing_is_aborted() -> None:
     lanes = Lanes()
-    end = LooseEnd(lanes, writer, Ours(0).require)
+    end = LooseEnd(lanes, "task", writer, Ours(0).require)
     end.abort("ours")
     end.works_write()
     end.is_over()
@@ -103,6 +105,7 @@ def test_an_abort_that_comes_too_late_is_followed_by_another_session() -> None:
     lanes = Lanes(abort=LOST, open=FINE)
     assert not ended(lanes).may_be_open
     assert lanes.steps == ["abort", "open"]
+    assert lanes.keys == ["task", "group-name-0"]
     assert lanes.sessions[0] != lanes.sessions[1]
 
 
@@ -148,7 +151,7 @@ def test_a_session_that_fails_is_told() -> None:
 
 def test_works_that_write_again_make_an_old_abort_worthless() -> None:
     lanes = Lanes(abort=FINE, open=FINE)
-    end = LooseEnd(lanes, writer, Ours().require)
+    end = LooseEnd(lanes, "task", writer, Ours().require)
     end.works_write()
     end.abort("ours")
     end.works_write()

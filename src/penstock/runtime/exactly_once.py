@@ -78,7 +78,8 @@ class ExactlyOncePump(SourcePump):
         self.exactly_once = exactly_once
         self._id = f"{exactly_once.group}-{self.task.connector}-{self.task.task}"
         self._session: str | None = None
-        self._loose_end = LooseEnd(self.services.runner, self._writer, self.services.topics.require_ownership)
+        owned = self.services.topics.require_ownership
+        self._loose_end = LooseEnd(self.services.runner, self.spec.key, self._writer, owned)
         self._must_end_by: float | None = None
         self._has_ended = False
         self._batch = 0

@@ -15,9 +15,6 @@ from .pump import WorkRunner
 
 LOOK_SECONDS = 0.1
 
-_KEY = "transactions"
-"""These works are short, whatever the works of their tasks are."""
-
 
 class StillOpen(Exception):
     """The transaction could not be ended; the text says why."""
@@ -27,14 +24,19 @@ class LooseEnd:
     """Of one transactional id; for one task, on the runtime's loop.
 
     An open transaction hides from readers of committed records all that others write behind it, and holds up tasks that
-    read the offsets topic to its end, until Kafka aborts it. ``transaction`` makes the writer of a session, and
-    ``require_ownership`` raises when others may use the id by now.
+    read the offsets topic to its end, until Kafka aborts it. ``key`` is that of the task's works, ``transaction`` makes
+    the writer of a session, and ``require_ownership`` raises when others may use the id by now.
     """
 
     def __init__(
-        self, runner: WorkRunner, transaction: Callable[[str], Transaction], require_ownership: Callable[[], None]
+        self,
+        runner: WorkRunner,
+        key: str,
+        transaction: Callable[[str], Transaction],
+        require_ownership: Callable[[], None],
     ) -> None:
         self._runner = runner
+        self._key = key
         self._transaction = transaction
         self._require_ownership = require_ownership
         self._aborting: _Step | None = None
@@ -52,7 +54,7 @@ class LooseEnd:
         """Have it aborted where it is open, if that is still there. Does not wait."""
         transaction = self._transaction(session)
         if self.may_be_open and self._runner.holds(transaction.pin):
-            self._aborting = _Step(self._runner, TransactionWork(transaction, "abort"))
+            self._aborting = _Step(self._runner, self._key, TransactionWork(transaction, "abort"))
 
     async def end(self) -> None:
         """The task ends: wait for the abort; where there is none, or it came too late, a last session ends it.
@@ -63,17 +65,22 @@ class LooseEnd:
         aborted = self._aborting is not None and await self._aborting.succeeds(self._require_ownership)
         if not aborted:
             self._require_ownership()
-            opening = _Step(self._runner, TransactionWork(self._transaction(uuid.uuid4().hex), "open"))
+            last = self._transaction(uuid.uuid4().hex)
+            opening = _Step(self._runner, last.pin, TransactionWork(last, "open"))
             await opening.succeeds(self._require_ownership, StillOpen)
         self.is_over()
 
 
 class _Step:
-    """A step of a transaction that is under way, whatever becomes of its task."""
+    """A step of a transaction that is under way, whatever becomes of its task.
 
-    def __init__(self, runner: WorkRunner, work: TransactionWork) -> None:
+    Under the ``key`` of its task it keeps its place among the task's works, and waits as long as these; under another
+    one it is quick.
+    """
+
+    def __init__(self, runner: WorkRunner, key: str, work: TransactionWork) -> None:
         self._receipts: Future[Sequence[Receipt]] = Future()
-        self._ticket = runner.submit(_KEY, [work], self._receipts.set_result)
+        self._ticket = runner.submit(key, [work], self._receipts.set_result)
 
     async def succeeds(self, still: Callable[[], None], otherwise: type[Exception] | None = None) -> bool:
         """Whether it was done, or needs not be done any more because another has the id; else raises ``otherwise``.
