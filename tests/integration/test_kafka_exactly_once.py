@@ -44,6 +44,7 @@ def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "offset.storage.replication.factor": "1",
         "offset.storage.partitions": "3",
         "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "task.shutdown.graceful.timeout.ms": f"{int(TIMEOUT_SECONDS / 2 * 1000)}",
     }
     with PenstockProcess(tmp_path_factory.mktemp("worker"), settings) as worker:
         yield worker
@@ -143,6 +144,7 @@ def test_a_connector_that_is_stopped_or_deleted_amid_writing_leaves_no_transacti
     worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path, boundary: str
 ) -> None:
     def readers_see_the_end() -> bool:
+        """Kafka answers an abort before it has written its marker."""
         return kafka.end(topic, IsolationLevel.READ_COMMITTED) == kafka.end(topic)
 
     write_lines(tmp_path / "in", 5 * LINES)
@@ -160,7 +162,6 @@ def test_a_connector_that_is_stopped_or_deleted_amid_writing_leaves_no_transacti
         if number % 2:
             worker.http.put(f"/connectors/{topic}-{number}/stop")
             worker.wait_state(f"{topic}-{number}", "STOPPED", tasks=0)
-            assert readers_see_the_end()
         else:
             worker.http.delete(f"/connectors/{topic}-{number}")
-            wait_until(readers_see_the_end, "nothing is open any more", TIMEOUT_SECONDS / 2)
+        wait_until(readers_see_the_end, "nothing is open any more", TIMEOUT_SECONDS / 2)

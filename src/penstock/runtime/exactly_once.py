@@ -41,6 +41,9 @@ _EXPIRED = (
 )
 """Kafka Connect's text."""
 
+LOOSE_END_SHARE = 0.9
+"""Of the time that a task has to end: so much may pass until nothing is open any more."""
+
 Offsets = Sequence[tuple[SourcePartition, SourceOffset]]
 
 
@@ -231,11 +234,9 @@ class ExactlyOncePump(SourcePump):
         """Others wait for what is open; but a task that was given up must not touch it any more."""
         if not self._loose_end.may_be_open:
             return
-        seconds = self.services.stop_seconds / 2
-        if self._must_end_by is not None:
-            seconds = min(seconds, self._must_end_by - self._now())
+        seconds = self.services.stop_seconds if self._must_end_by is None else self._must_end_by - self._now()
         try:
-            await asyncio.wait_for(self._loose_end.end(), seconds)
+            await asyncio.wait_for(self._loose_end.end(), LOOSE_END_SHARE * seconds)
         except (Exception, asyncio.CancelledError) as error:
             reason = "there was no answer in time" if isinstance(error, asyncio.TimeoutError) else str(error)
             timeout = self.exactly_once.timeout_seconds
