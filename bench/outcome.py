@@ -11,12 +11,14 @@ from .chart import CHOSEN, chart
 from .figures import Findings
 from .machine import is_noisy
 from .page import with_sections
+from .published import publish, together
 from .report import TITLES, markdown
 from .sizing import sizing_page
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 RECORDED = HERE / "peer" / "recorded.json"
+PUBLISHED = HERE / "published.json"
 DOCS = HERE.parent / "docs"
 PAGE = DOCS / "benchmarks.md"
 SIZING = DOCS / "sizing.md"
@@ -81,15 +83,18 @@ class Outcome:
     def publish(self) -> None:
         """Put the figures into the docs, and what follows from them for the size of a cluster.
 
-        Steps that this run did not have keep the figures they had; so does a chart that this run has only part of.
+        Steps that this run did not have keep the figures they had, in the chart, too, which waits until it has all.
         """
         tables = markdown(self.ours, self.peer, self.peer_title)
         steps = {TITLES.get(figure.step, figure.step): figure.step for figure in self.ours.figures.values()}
         sections = {title: f"{self._about(steps[title])}\n\n{table}" for title, table in tables.items()}
         PAGE.write_text(with_sections(PAGE.read_text(), sections, TITLES.values()))
-        if self.peer and all(key in self.ours.figures for key in CHOSEN):
-            IMAGE.write_text(chart(self.ours, self.peer, self.peer_title))
-        if sizing := sizing_page(self.ours):
+        found = publish([self.ours, self.peer] if self.peer and self.peer_measured else [self.ours], PUBLISHED)
+        if self.peer and self.peer.system in found:
+            ours, peer = together(found[self.ours.system]), together(found[self.peer.system])
+            if all(key in ours.figures and key in peer.figures for key in CHOSEN):
+                IMAGE.write_text(chart(ours, peer, f"{peer.system} {peer.version}"))
+        if sizing := sizing_page(found[self.ours.system]):
             SIZING.write_text(sizing)
 
     def _about(self, step: str) -> str:

@@ -1,10 +1,11 @@
-"""The sizing page: what some wishes need, computed from what a run measured."""
+"""The sizing page: what some wishes need, computed from the figures that were published."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import ceil
 
-from .figures import Findings
+from .published import Steps, together
 
 BUSY = 0.7
 """How busy cores may be on average, so that bursts and fail-overs find room."""
@@ -25,7 +26,7 @@ KAFKA = {
 PAGE = """\
 # Sizing
 
-How many cores and how much memory? This page computes it from the [benchmarks]({benchmarks}) of {date} on {machine},
+How many cores and how much memory? This page computes it from the [benchmarks]({benchmarks}) of {dates} on {machines},
 and is written with them (`python -m bench --publish`). Other processors, disks, networks and record shapes differ:
 measure yours with the same command, and take this as the order of magnitude.
 
@@ -44,10 +45,10 @@ What a million records cost, in seconds of one core, with everything that runs f
 So *r* million records a second need *r* times as many cores, and at most {percent} % of them should be busy on average.
 **1 M records/s of 100 B** need
 
-- {cores_in} cores into topics,
-- {cores_both} cores into topics and out again,
-- {cores_chain} cores out of JSON topics through three transforms,
-- {cores_kafka} cores for the workers into Kafka and out again, and a Kafka cluster that takes as many.
+- {cores_in} into topics,
+- {cores_both} into topics and out again,
+- {cores_chain} out of JSON topics through three transforms,
+- {cores_kafka} for the workers into Kafka and out again, and a Kafka cluster that takes as many.
 
 ## Connectors
 An idle connector costs {idle_kb:.0f} KB of memory and {idle_cpu:.4f} % of a core, on top of {base_mb:.0f} MB for a
@@ -61,32 +62,34 @@ committing and looking for the next record: fewer, larger batches cost less.
 """
 
 
-def sizing_page(found: Findings, benchmarks: str = "benchmarks.md") -> str | None:
-    """The page in Markdown, or ``None`` when the run left out a step that it needs."""
+def sizing_page(steps: Steps, benchmarks: str = "benchmarks.md") -> str | None:
+    """The page in Markdown, or ``None`` as long as a step that it needs was not published."""
     names = [IN.format(100), IN.format(1000), OUT.format(100), OUT.format(1000), CHAIN, MOVING, *KAFKA.values()]
     names += [each.format(what) for each in (IDLE_NONE, IDLE_MANY) for what in ("pss", "cpu")]
-    if any(name not in found.figures for name in names):
+    figures = {name: figure.value for name, figure in together(steps).figures.items()}
+    if any(name not in figures for name in names):
         return None
-    in_100, in_1000, out_100, out_1000, chain, moving = (found.figures[name].value for name in names[:6])
-    pss_0, cpu_0, pss_many, cpu_many = (found.figures[name].value for name in names[-4:])
-    kafka = {what: found.figures[key].value for what, key in KAFKA.items()}
+    used = [steps[step] for step in sorted({name.partition(".")[0] for name in names})]
+    in_100, in_1000, out_100, out_1000, chain, moving = (figures[name] for name in names[:6])
+    pss_0, cpu_0, pss_many, cpu_many = (figures[name] for name in names[-4:])
+    kafka = {what: figures[key] for what, key in KAFKA.items()}
     idle_mb, idle_percent = max(0.0, pss_many - pss_0) / MANY, max(0.0, cpu_many - cpu_0) / MANY
     moving_percent = moving / MANY
     many_cores = _cores(10_000 * moving_percent / 100)
     return PAGE.format(
         benchmarks=benchmarks,
-        date=found.date[:10],
-        machine=found.machine,
+        dates=_all({found.date[:10] for found in used}),
+        machines=_all({found.machine for found in used}),
         percent=round(100 * BUSY),
         in_100=in_100,
         in_1000=in_1000,
         out_100=out_100,
         out_1000=out_1000,
         chain=chain,
-        cores_in=_cores(in_100),
-        cores_both=_cores(in_100 + out_100),
-        cores_chain=_cores(chain),
-        cores_kafka=_cores(kafka["kafka_in_100"] + kafka["kafka_out_100"]),
+        cores_in=_counted(_cores(in_100)),
+        cores_both=_counted(_cores(in_100 + out_100)),
+        cores_chain=_counted(_cores(chain)),
+        cores_kafka=_counted(_cores(kafka["kafka_in_100"] + kafka["kafka_out_100"])),
         **kafka,
         idle_kb=1000 * idle_mb,
         idle_cpu=idle_percent,
@@ -99,5 +102,13 @@ def sizing_page(found: Findings, benchmarks: str = "benchmarks.md") -> str | Non
     )
 
 
+def _all(texts: Collection[str]) -> str:
+    return " and ".join(sorted(texts))
+
+
 def _cores(busy: float) -> int:
     return max(1, ceil(busy / BUSY))
+
+
+def _counted(cores: int) -> str:
+    return "1 core" if cores == 1 else f"{cores} cores"

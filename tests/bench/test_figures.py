@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from bench.chart import chart
+from bench.chart import CHOSEN, chart
 from bench.figures import Figure, Findings, percentile
 from bench.lines import write_numbered
 from bench.outcome import Outcome, recorded_peer
@@ -18,8 +19,8 @@ from bench.peer.topic_log import TopicLog
 from bench.report import markdown, ratio, shown
 
 
-def findings(*figures: Figure) -> Findings:
-    made = Findings("Penstock", "1", "2026-01-01T00:00:00+00:00", "a machine")
+def findings(*figures: Figure, system: str = "Penstock") -> Findings:
+    made = Findings(system, "1", "2026-01-01T00:00:00+00:00", "a machine")
     made.add(figures)
     return made
 
@@ -118,13 +119,19 @@ def test_the_brokers_log_tells_the_next_offset_across_segments_and_half_written_
 
 
 def outcome(others: dict[str, float]) -> Outcome:
-    return Outcome("2026-01-02T00:00:00+00:00", findings(slow(10)), findings(slow(40)), True, 1.0, others)
+    return of_both([slow(10)], [slow(40)], others)
+
+
+def of_both(ours: Sequence[Figure], theirs: Sequence[Figure], others: dict[str, float]) -> Outcome:
+    peer = findings(*theirs, system="Kafka Connect")
+    return Outcome("2026-01-02T00:00:00+00:00", findings(*ours), peer, True, 1.0, others)
 
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The recorded figures and the page, somewhere else."""
+    """The recorded and the published figures and the page, somewhere else."""
     monkeypatch.setattr("bench.outcome.RECORDED", tmp_path / "recorded.json")
+    monkeypatch.setattr("bench.outcome.PUBLISHED", tmp_path / "published.json")
     monkeypatch.setattr("bench.outcome.IMAGE", tmp_path / "benchmarks.svg")
     monkeypatch.setattr("bench.outcome.PAGE", tmp_path / "page.md")
     figures = "a picture\n\n### Throughput\n\nfast\n\n### Latency\n\nold\n\n### GET status\n\nquick"
@@ -157,4 +164,16 @@ def test_a_run_of_some_steps_leaves_the_figures_of_others_on_the_page(files: Pat
     parts = ("a picture", "### Throughput\n\nfast", "### Latency", "10.0 ms | 40.0 ms | 4.0 x", "### GET status\n\nq")
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
+
+
+def test_the_chart_waits_for_all_it_shows_and_takes_each_from_the_last_run_that_had_it(files: Path) -> None:
+    rest = [Figure(key, f"the other {key}", "ms", 1.0) for key in CHOSEN if not key.startswith("latency")]
+    outcome({}).publish()
     assert not (files / "benchmarks.svg").exists()
+    of_both(rest, rest, {}).publish()
+    assert not (files / "benchmarks.svg").exists()
+    latencies = [slow(20), Figure("latency.p99", "slow ones", "ms", 30.0)]
+    of_both(latencies, latencies, {}).publish()
+    picture = (files / "benchmarks.svg").read_text()
+    assert "latency" in picture
+    assert rest[0].title in picture

@@ -1,8 +1,11 @@
-"""The sizing page says what follows from the figures, and nothing without them."""
+"""The sizing page says what follows from the published figures, and nothing without them."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from bench.figures import Figure, Findings
+from bench.published import Steps, publish, published
 from bench.sizing import sizing_page
 
 FIGURES = {
@@ -24,16 +27,24 @@ FIGURES = {
 }
 
 
-def found(figures: dict[str, float]) -> Findings:
-    made = Findings("Penstock", "1", "2026-01-01T00:00:00+00:00", "a machine")
+def found(figures: dict[str, float], date: str = "2026-01-01", machine: str = "a machine") -> Findings:
+    made = Findings("Penstock", "1", f"{date}T00:00:00+00:00", machine)
     made.add(Figure(key, key, "", value) for key, value in figures.items())
     return made
 
 
-def test_wishes_are_computed_from_what_was_measured() -> None:
-    page = sizing_page(found(FIGURES))
+def kept(run: Findings, file: Path) -> Steps:
+    return publish([run], file)[run.system]
+
+
+def of_step(step: str) -> dict[str, float]:
+    return {key: value for key, value in FIGURES.items() if key.startswith(step)}
+
+
+def test_wishes_are_computed_from_what_was_measured(tmp_path: Path) -> None:
+    page = sizing_page(kept(found(FIGURES), tmp_path / "published"))
     assert page is not None
-    assert "- 1 cores into topics,\n- 3 cores into topics and out again,\n- 6 cores out of JSON topics" in page
+    assert "- 1 core into topics,\n- 3 cores into topics and out again,\n- 6 cores out of JSON topics" in page
     assert "| file → Kafka, without the broker | 0.50 s | 3.00 s |" in page
     assert "- 2 cores for the workers into Kafka and out again" in page
     assert "An idle connector costs 100 KB of memory and 0.0200 % of a core, on top of 500 MB" in page
@@ -41,6 +52,21 @@ def test_wishes_are_computed_from_what_was_measured() -> None:
     assert "- 29 cores when each moves a record a second; with two cores a worker that is 15 workers." in page
 
 
-def test_a_run_that_left_out_a_step_writes_no_page() -> None:
-    without = {key: value for key, value in FIGURES.items() if not key.startswith("chains")}
-    assert sizing_page(found(without)) is None
+def test_runs_that_have_some_steps_each_make_one_page(tmp_path: Path) -> None:
+    file = tmp_path / "published"
+    assert sizing_page(kept(found(of_step("throughput") | of_step("kafka")), file)) is None
+    assert sizing_page(kept(found(of_step("connectors"), "2026-01-02"), file)) is None
+    page = sizing_page(kept(found(of_step("chains"), "2026-01-02", "another machine"), file))
+    assert page is not None
+    assert "of 2026-01-01 and 2026-01-02 on a machine and another machine,\n" in page
+    assert "that is 15 workers." in page
+
+
+def test_what_a_later_run_publishes_takes_the_place_of_its_step_only(tmp_path: Path) -> None:
+    file = tmp_path / "published"
+    kept(found(FIGURES), file)
+    kept(found({"chains.out.transforms.cpu": 1.0}, "2026-01-02"), file)
+    steps = published(file)["Penstock"]
+    assert steps["chains"].date[:10] == "2026-01-02"
+    assert [figure.value for figure in steps["chains"].figures.values()] == [1.0]
+    assert steps["throughput"] == found(of_step("throughput"))
