@@ -242,6 +242,21 @@ def test_a_target_state_written_before_its_connector_counts_and_is_not_told() ->
     assert store.snapshot().target_state("a") is TargetState.STARTED
 
 
+PAUSED = LogRecord(b"target-state-a", b'{"state":"PAUSED","state.v2":"PAUSED"}')
+
+
+def test_a_new_connector_is_started_whatever_was_asked_of_the_one_before() -> None:
+    store, _, _ = opened(PAUSED)
+    store.put_connector("a", CONFIG).result()
+    assert store.snapshot().target_state("a") is TargetState.STARTED
+
+
+def test_a_connector_that_is_changed_keeps_its_state() -> None:
+    store, _, _ = opened(CONNECTOR, PAUSED)
+    store.put_connector("a", {"changed": "yes"}).result()
+    assert store.snapshot().target_state("a") is TargetState.PAUSED
+
+
 def test_names_with_dashes_are_told_apart() -> None:
     other = LogRecord(b"connector-a-1", b'{"properties":{}}')
     store, _, _ = opened(CONNECTOR, other, LogRecord(b"task-a-1-0", b'{"properties":{"k":"x"}}'))

@@ -142,6 +142,7 @@ def test_a_second_worker_on_the_folder_is_refused_until_the_first_ends(tmp_path:
     Database(tmp_path / "penstock.db").close()
 
 
+@pytest.mark.integration
 def test_a_killed_worker_leaves_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "penstock.db"
     opening = f"from penstock.storage.sqlite import Database; Database({str(path)!r})"
@@ -206,6 +207,7 @@ def seen_by_all() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.mark.integration
 def test_a_read_only_folder_is_named(seen_by_all: Path) -> None:
     folder = seen_by_all / "data"
     folder.mkdir(mode=0o555)

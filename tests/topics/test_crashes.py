@@ -75,6 +75,7 @@ def assert_tidy(world: World) -> None:
     assert world.database.read(lambda c: c.execute("SELECT count(*) FROM removed_files").fetchone()[0]) == 0
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("fault", POINTS)
 def test_a_crash_at_any_step_loses_and_doubles_nothing(tmp_path: Path, fault: str) -> None:
     process = start(tmp_path, fault=fault)
@@ -87,6 +88,7 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing(tmp_path: Path, fault: st
     assert check(tmp_path, acknowledged(output)) == LAST
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("fault", ["recovery-publish:1", "recovery-sweep:1", "recovery-sweep:2"])
 def test_a_crash_while_recovering_from_a_crash_is_recovered(tmp_path: Path, fault: str) -> None:
     before = "source-commit-after:1" if "publish" in fault else "swap-after:1"
@@ -98,6 +100,7 @@ def test_a_crash_while_recovering_from_a_crash_is_recovered(tmp_path: Path, faul
     check(tmp_path, acknowledged(output))
 
 
+@pytest.mark.integration
 def test_crashes_at_random_moments(tmp_path: Path) -> None:
     following, rounds = 0, 0
     chance = random.Random(7)

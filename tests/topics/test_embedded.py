@@ -271,6 +271,7 @@ def test_a_range_splits_into_parts_that_make_the_whole(world: World) -> None:
     assert len(split_range(whole, 10_000)) == 293
 
 
+@pytest.mark.integration
 def test_stager_and_reader_work_in_another_process(world: World, tmp_path: Path) -> None:
     world.send(numbered(0, 500, size=20))
     world.send(numbered(500, 505))

@@ -66,6 +66,8 @@ class ConfigReader:
         self._position = 0
         self.restarts: dict[str, Restart] = {}
         self.removals: dict[str, int] = {}
+        self.last_lifecycles: dict[str, Lifecycle] = {}
+        self.cleanups_begun: dict[str, int] = {}
         self._readers: list[tuple[str, Callable[[str, Any], Notice | None]]] = [
             (records.TARGET_STATE, self._target_state),
             (records.CONNECTOR, self._connector),
@@ -124,18 +126,20 @@ class ConfigReader:
         if value is None:
             self._forget(name)
             return lambda listener: listener.connector_removed(name)
-        config = records.read_properties(value)
+        config, position = records.read_properties(value), self._position - 1
         entry = self._connectors.get(name)
         if entry:
-            self._connectors[name] = replace(entry, config=config)
+            self._connectors[name] = replace(entry, config=config, written_at=position)
         else:
             state = self._target_states.get(name, TargetState.STARTED)
-            self._connectors[name] = ConnectorEntry(config, state, fenced_tasks=self._fenced.get(name))
+            fenced = self._fenced.get(name)
+            self._connectors[name] = ConnectorEntry(config, state, fenced_tasks=fenced, written_at=position)
         return lambda listener: listener.connector_updated(name)
 
     def _forget(self, name: str) -> None:
         if self._connectors.pop(name, None) is not None:
             self.removals[name] = self.removals.get(name, 0) + 1
+            self.last_lifecycles[name] = self._lifecycles.get(name, Lifecycle())
         self._buffered.pop(name, None)
         self.restarts.pop(name, None)
 
@@ -206,7 +210,10 @@ class ConfigReader:
         if value is None:
             cleanup = self._cleanups.pop(name, None)
         else:
-            cleanup = self._cleanups[name] = read_cleanup(name, value)
+            cleanup = read_cleanup(name, value)
+            if name not in self._cleanups:
+                self.cleanups_begun[cleanup.connector] = self.cleanups_begun.get(cleanup.connector, 0) + 1
+            self._cleanups[name] = cleanup
         return None if cleanup is None else lambda listener: listener.lifecycle_changed(cleanup.connector)
 
     def _declaration(self, name: str, value: Any) -> Notice | None:

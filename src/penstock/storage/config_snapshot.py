@@ -20,6 +20,7 @@ class ConnectorEntry:
     the last commit lacked task configs: the tasks must be made anew. ``generation`` counts commits of task
     configs, from 0; -1 before the first. ``fenced_tasks`` is the last task count record, ``pending_fencing`` tells
     that task configs came after it. ``committed_at`` is the position of the last commit; -1 before the first.
+    ``written_at`` is the position of the configuration.
     """
 
     config: Config
@@ -32,6 +33,7 @@ class ConnectorEntry:
     fenced_tasks: int | None = None
     pending_fencing: bool = False
     committed_at: int = -1
+    written_at: int = -1
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class ConfigStore:
         self._caught_up = False
         self._pending: list[Restart] = []
         self._leaving: dict[str, Future[None]] = {}
+        self._noting: dict[str, Future[None]] = {}
 
     def listen(self, listener: ConfigListener) -> None:
         """Tell this listener of changes, too."""
@@ -73,8 +74,12 @@ class ConfigStore:
             return [restart for restart in self._pending if self._reader.restarts.get(restart.connector) is restart]
 
     def put_connector(self, name: str, config: Config, target_state: TargetState | None = None) -> Future[None]:
-        """Create or replace a connector, with its target state when one is given. That finishes a change of it."""
-        state = [] if target_state is None else [records.target_state_record(name, target_state)]
+        """Create or replace a connector, with its target state when one is given. That finishes a change of it.
+
+        A new one without a state is started, whatever is said of an earlier connector of its name.
+        """
+        given = target_state is not None or name not in self.snapshot()
+        state = [records.target_state_record(name, target_state)] if given else []
         return self._append([*state, records.connector_record(name, config), *self._finished(name)])
 
     def remove_connector(self, name: str, cleanup: Cleanup | None = None) -> Future[None]:
@@ -97,6 +102,21 @@ class ConfigStore:
         with self._lock:
             number = self._reader.removals.get(name, 0)
         return number if name in self.snapshot() else None
+
+    def being_written(self, name: str) -> Sequence[Future[None]]:
+        """This store's writes of a connector's lifecycle, and its removal, that the snapshot does not show yet."""
+        last = [self._leaving.get(name), self._noting.get(name)]
+        return [written for written in last if written is not None and not written.done()]
+
+    def last_lifecycle(self, name: str) -> Lifecycle:
+        """How far the hooks of the last connector of this name had come in the log when it was removed."""
+        with self._lock:
+            return self._reader.last_lifecycles.get(name, Lifecycle())
+
+    def cleanups_begun(self, name: str) -> int:
+        """How many clean-ups after connectors of this name have been written, whatever has become of them."""
+        with self._lock:
+            return self._reader.cleanups_begun.get(name, 0)
 
     def declare_connector(
         self, name: str, declaration: Declaration, config: Config | None = None, state: TargetState | None = None
@@ -153,7 +173,8 @@ class ConfigStore:
 
     def put_lifecycle(self, name: str, lifecycle: Lifecycle | None, cleanup: Cleanup | None = None) -> Future[None]:
         """Note how far a connector's hooks have come, and a clean-up that follows from it."""
-        return self._append(_lifecycle_records(name, lifecycle, cleanup))
+        noted = self._noting[name] = self._append(_lifecycle_records(name, lifecycle, cleanup))
+        return noted
 
     def put_cleanup(self, cleanup: Cleanup) -> Future[None]:
         """Note how far a clean-up has come."""

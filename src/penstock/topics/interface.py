@@ -184,6 +184,10 @@ class TopicHome(ABC):
     def topics(self) -> Mapping[str, int]:
         """Every topic and its number of partitions."""
 
+    def topics_now(self) -> Mapping[str, int]:
+        """The same, asked anew where others make topics, too. May block."""
+        return self.topics()
+
     def for_connector(self, clients: Any) -> TopicHome:
         """The home as the tasks of one connector see it; ``clients`` are its client settings.
 

@@ -304,6 +304,16 @@ def test_altered_positions_keep_the_state_and_forgotten_ones_are_gone(world: Kaf
     home.delete_group(group).result(60)
 
 
+def test_a_partition_that_is_gone_when_positions_are_written_is_told_as_such(world: KafkaWorld) -> None:
+    topic, group = world.make(f"{world.name}-gone"), f"connect-{world.name}"
+    home = world.connector(world.name)
+    home.commit_sink(SinkCommit(group, {TopicPartition(topic, 0): 3}, 0)).result(30)
+    changes = {TopicPartition(topic, 0): 1, TopicPartition(topic, 1): 1}
+    error = home.alter_positions(group, changes).exception(60)
+    assert isinstance(error, TopicError)
+    assert f"Not all offsets of group {group} were written, for one of the partitions is not there" in str(error)
+
+
 def test_a_large_state_is_packed(world: KafkaWorld) -> None:
     topic, group = world.make(f"{world.name}-large"), f"connect-{world.name}"
     home = world.connector(world.name)

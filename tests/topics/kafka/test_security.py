@@ -34,6 +34,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
         yield running
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("way", WAYS)
 def test_records_and_positions_travel_over_a_secured_listener(
     secured: SecuredKafka, way: str, tmp_path: Path
@@ -55,6 +56,7 @@ def test_records_and_positions_travel_over_a_secured_listener(
         wait_until(lambda: home.positions(f"connect-{name}") == {}, "the position is forgotten")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("way", ["SCRAM-SHA-256", "SCRAM-SHA-512", "certificate"])
 def test_records_travel_as_columns(secured: SecuredKafka, way: str) -> None:
     clients = compose(secured.keys_for(way))
@@ -72,6 +74,7 @@ def test_records_travel_as_columns(secured: SecuredKafka, way: str) -> None:
     assert {type(cursor) for cursor in reader._cursors[clients.consumer]} == {WireCursor}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
 def test_a_wrong_password_is_refused(secured: SecuredKafka, mechanism: str) -> None:
     settings = compose(secured.by_login(mechanism, "wrong")).consumer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ def test_the_names_that_differ_are_translated() -> None:
         "compression.type": "zstd",
         "compression.level": "9",
     }
+
+
+@pytest.mark.parametrize(
+    ("key", "least"),
+    [("max.poll.records", 1), ("max.poll.interval.ms", 1), ("max.block.ms", 0), ("metadata.max.idle.ms", 5000)],
+)
+def test_what_java_refuses_is_refused_although_it_means_nothing_here(key: str, least: int) -> None:
+    assert translate("consumer", {key: str(least)}) == {}
+    text = f"Invalid value {least - 1} for configuration {key}: Value must be at least {least}"
+    with pytest.raises(ConfigError, match=re.escape(text)):
+        translate("consumer", {key: str(least - 1)})
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])

@@ -291,6 +291,11 @@ class Groups:
         try:
             self._committer.commit(group, places).result(ANSWER_SECONDS)
         except Exception as raised:
+            if _is_unknown_topic(raised):
+                raise TopicError(
+                    f"Not all offsets of group {group} were written, for one of the partitions is not there: "
+                    f"{text_of(raised)}. Look at the offsets, then set them again."
+                ) from raised
             raise _failure(raised, group) from raised
 
 

@@ -47,6 +47,19 @@ _WITHOUT_MEANING_NAMES = """
 """
 _WITHOUT_MEANING = frozenset(_WITHOUT_MEANING_NAMES.split())
 
+_LEAST = {
+    "auto.commit.interval.ms": 0,
+    "default.api.timeout.ms": 0,
+    "max.block.ms": 0,
+    "max.poll.interval.ms": 1,
+    "max.poll.records": 1,
+    "metadata.max.idle.ms": 5000,
+    "metrics.num.samples": 1,
+    "metrics.sample.window.ms": 0,
+    "partitioner.availability.timeout.ms": 0,
+}
+"""Java's clients are not made with less, although it would mean nothing here."""
+
 _JAVA_CLASSES_NAMES = """
     interceptor.classes metric.reporters config.providers security.providers sasl.client.callback.handler.class
     sasl.login.callback.handler.class sasl.login.class ssl.engine.factory.class ssl.provider
@@ -73,6 +86,8 @@ def translate(client: str, settings: Mapping[str, str]) -> dict[str, str]:
                     key, value, f"Java classes cannot be loaded into the {client}. Leave the key out"
                 )
         elif key in _WITHOUT_MEANING:
+            if key in _LEAST and _number(key, value) < _LEAST[key]:
+                raise ConfigError.invalid(key, value, f"Value must be at least {_LEAST[key]}")
             logger.debug("%s.%s has no meaning here", client, key)
         elif key in _RENAMED:
             if _RENAMED[key]:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 
-import httpx
+import httpx2
 from kafka.errors import SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
@@ -40,11 +40,11 @@ class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
     def _fetch(self) -> None:
         began = time.monotonic()
         try:
-            answer = httpx.post(self._url, data=self._form, auth=self._login, timeout=ANSWER_SECONDS)
+            answer = httpx2.post(self._url, data=self._form, auth=self._login, timeout=ANSWER_SECONDS)
             answer.raise_for_status()
             found = answer.json()
             self._token = str(found["access_token"])
             seconds = float(found.get("expires_in", USUAL_SECONDS))
-        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+        except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
             raise SaslAuthenticationFailedError(f"{self._url} gave no token: {error}") from error
         self._until = began + PART_OF_LIFE * seconds
