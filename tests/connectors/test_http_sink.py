@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_a_batch_goes_to_one_address(service: WebService) -> None:
 
 
 def test_values_become_json(service: WebService) -> None:
-    when = datetime(2024, 5, 6, 7, 8, 9, tzinfo=timezone.utc)
+    when = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
     Sender(service).put({"b": b"\x00\xff", "d": Decimal("1.10"), "t": when, "m": {1: [None, True]}})
     assert bodies(service) == [
         [{"b": "AP8=", "d": "1.10", "t": "2024-05-06T07:08:09.000Z", "m": {"1": [None, True]}}]

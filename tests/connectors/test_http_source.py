@@ -349,6 +349,24 @@ def test_a_password_in_the_address_is_refused_without_being_shown(service: WebSe
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "https://me:hunter2@example.com/list?token=hunter2&page=1",
+        "https://me:hunter2@example.com/list#hunter2",
+        "https://me:hunter2@example.com:port/list?token=hunter2",
+        "https://me:hun/hunter2@example.com/list",
+        "https://me:hun@hunter2@example.com/list",
+        "ftp://me:hunter2@example.com/list?token=hunter2",
+        "example.com/list?token=hunter2",
+    ],
+)
+def test_an_address_that_is_refused_is_shown_without_password_and_query(service: WebService, url: str) -> None:
+    (error,) = HttpSource.config.validate(settings(service) | {"http.url": url})["http.url"].errors
+    assert "hunter2" not in error
+    assert "example.com" in error
+
+
+@pytest.mark.parametrize(
     ("partition", "offset", "text"),
     [
         ({"url": "u"}, {"cursor": "a"}, None),

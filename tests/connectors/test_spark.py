@@ -23,6 +23,7 @@ from penstock.storage.sqlite import Database
 from penstock.storage.sqlite_log import SqliteLog
 from penstock.topics.embedded import EmbeddedTopics
 from penstock.topics.interface import SourceCommit, TopicPartition
+from tests.spark.pumping import without_faults
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -91,7 +92,7 @@ class Source:
         if plan is None:
             return None
         counts, stager = dict(self.topics.topics()), self.topics.stager()
-        receipts = [SourceWork(self.spec, split, stager, counts).run() for split in plan.splits]
+        receipts = [without_faults(SourceWork(self.spec, split, stager, counts).run()) for split in plan.splits]
         assert [receipt.failure for receipt in receipts if receipt.failure] == []
         staged = [part for receipt in receipts for part in receipt.staged]
         self.topics.commit_source(SourceCommit("c", staged, plan.ends)).result()
@@ -168,7 +169,7 @@ def store(engine: SparkEngine, topics: EmbeddedTopics, settings: Mapping[str, st
     """What the runtime does with a batch of a sink that stores DataFrames."""
     spec = spec_for(SparkSinkTask, settings, value)
     ranges = topics.ranges({TopicPartition("t", 0): None}, 1_000_000, 1 << 30)
-    receipt = SinkWork(spec, ranges, topics.reader(), topics.stager()).run()
+    receipt = without_faults(SinkWork(spec, ranges, topics.reader(), topics.stager()).run())
     assert receipt.failure is None
     task = SparkSinkTask()
     task.configure(settings)
@@ -200,7 +201,7 @@ def test_what_a_source_read_a_sink_writes_with_its_types(
     assert list((tmp_path / "scratch").iterdir()) == []
     (row,) = engine.session.read.parquet(out).collect()
     found = row.asDict(recursive=True)
-    assert found.pop("at").astimezone(dt.timezone.utc) == dt.datetime(2024, 2, 29, 12, 0, 0, 123000, dt.timezone.utc)
+    assert found.pop("at").astimezone(dt.UTC) == dt.datetime(2024, 2, 29, 12, 0, 0, 123000, dt.UTC)
     assert found == {
         "i": 1, "d": 2.5, "s": "x", "b": True, "m": Decimal("1.50"), "day": dt.date(2024, 2, 29), "l": [1, 2],
         "kv": {"k": 7}, "n": {"a": 1}, "nothing": None,
@@ -236,8 +237,9 @@ def test_a_write_that_spark_refuses_fails_the_batch(
 
 
 def test_a_source_needs_a_path_or_a_column() -> None:
-    assert list(SparkSource().validate({"spark.format": "jdbc"})) == ["spark.path"]
-    assert SparkSource().validate({"spark.format": "jdbc", "offset.column": "id"}) == {}
+    jdbc = {"spark.format": "jdbc", "spark.option.url": "jdbc:h2:mem:x", "spark.option.dbtable": "t"}
+    assert list(SparkSource().validate(jdbc)) == ["spark.path"]
+    assert SparkSource().validate({**jdbc, "offset.column": "id"}) == {}
 
 
 def test_offsets_that_make_no_sense_are_refused() -> None:

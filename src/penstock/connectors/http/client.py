@@ -18,7 +18,7 @@ from penstock.api import PluginError, RetriableError
 from .keys import HEADERS, SHARED, prefixed
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class HttpClient:
         self._tries: int = own["retry.max"] + 1
         self._backoff = own["retry.backoff.ms"] / 1000
         self._longest_backoff = own["retry.backoff.max.ms"] / 1000
-        self._client: httpx.Client | None = None
+        self._client: httpx2.Client | None = None
 
     def __enter__(self) -> HttpClient:
         return self
@@ -135,22 +135,22 @@ class HttpClient:
     def _send(
         self, method: str, url: str, params: Mapping[str, str] | None, body: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
-        import httpx
+        import httpx2
 
         try:
-            address = httpx.URL(url).copy_merge_params(params or {})
+            address = httpx2.URL(url).copy_merge_params(params or {})
             ours = {name: value for name, value in headers.items() if name.lower() not in self._chosen}
             with self._open().stream(method, address, content=body, headers=ours) as response:
                 content = self._read(method, url, response)
                 link = response.links.get("next", {}).get("url")
                 return Answer(response.status_code, content, dict(response.headers), link)
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             self.close()
             raise _NoAnswer(f"{type(error).__name__} {error}".strip()) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise PluginError(f"{method} {shown(url)} cannot be sent: {error}") from error
 
-    def _read(self, method: str, url: str, response: httpx.Response) -> bytes:
+    def _read(self, method: str, url: str, response: httpx2.Response) -> bytes:
         content = bytearray()
         for piece in response.iter_bytes():
             content += piece
@@ -161,17 +161,17 @@ class HttpClient:
                 )
         return bytes(content)
 
-    def _open(self) -> httpx.Client:
+    def _open(self) -> httpx2.Client:
         if self._client is None:
-            import httpx
+            import httpx2
 
-            quiet = logging.getLogger("httpx")
+            quiet = logging.getLogger("httpx2")
             if quiet.level == logging.NOTSET:
                 quiet.setLevel(logging.WARNING)
-            self._client = httpx.Client(
+            self._client = httpx2.Client(
                 headers={**self._headers, **self._auth},
                 auth=self._basic,
-                timeout=httpx.Timeout(self._read_seconds, connect=self._connect_seconds),
+                timeout=httpx2.Timeout(self._read_seconds, connect=self._connect_seconds),
                 verify=_trusting(self._ca_file),
             )
         return self._client
@@ -192,10 +192,10 @@ def _auth_headers(own: Mapping[str, Any]) -> dict[str, str]:
 @lru_cache(maxsize=8)
 def _trusting(ca_file: str) -> ssl.SSLContext:
     """The authorities to trust; kept, since reading them takes longer than most requests."""
-    import httpx
+    import httpx2
 
     if not ca_file:
-        return httpx.create_ssl_context()
+        return httpx2.create_ssl_context()
     try:
         return ssl.create_default_context(cafile=ca_file)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +14,9 @@ PARAMS = "http.params."
 
 REQUEST, AUTH, FAILURES = "Request", "Authentication", "Failures"
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+
+_QUERY = re.compile(r"[?#].*", re.DOTALL)
+_PASSWORD = re.compile(r"(//[^:/@]*):.*@", re.DOTALL)
 
 _NEEDED_BY_AUTH = {
     "none": (),
@@ -31,12 +35,21 @@ def web_address(name: str, value: Any) -> None:
         host, password = parts.hostname, parts.password
         parts.port  # noqa: B018
     except ValueError as error:
-        raise ConfigError.invalid(name, value, f"not a web address: {error}") from None
+        reason = "" if "@" in value else f": {error}"
+        raise ConfigError.invalid(name, _without_secrets(value), f"not a web address{reason}") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise ConfigError.invalid(name, value, "must begin with http:// or https:// and name a host")
+        raise ConfigError.invalid(
+            name, _without_secrets(value), "must begin with http:// or https:// and name a host"
+        )
     if password is not None:
-        shown = value.replace(f":{password}@", ":…@")
-        raise ConfigError.invalid(name, shown, "no password here; use auth.type=basic, auth.user and auth.password")
+        raise ConfigError.invalid(
+            name, _without_secrets(value), "no password here; use auth.type=basic, auth.user and auth.password"
+        )
+
+
+def _without_secrets(value: str) -> str:
+    """An address, or what was meant to be one, for messages: without a password, query and fragment."""
+    return _PASSWORD.sub(r"\1:…@", _QUERY.sub("", value))
 
 
 SHARED = ConfigDef(

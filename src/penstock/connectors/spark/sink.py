@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.api import Config, ConfigDef, ConfigKey, Importance, SinkConnector, SinkTask, Type
 
-from .options import SPARK_KEYS, format_options
+from .options import SPARK_KEYS, format_options, wrong_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,6 +72,9 @@ class SparkSink(SinkConnector):
     version = "0.1.0"
     task = SparkSinkTask
     config = CONFIG
+
+    def validate(self, settings: Config) -> Mapping[str, Sequence[str]]:
+        return wrong_options(settings)
 
     def task_configs(self, max_tasks: int) -> Sequence[Config]:
         return [dict(self.settings) for _ in range(max_tasks)]

@@ -29,7 +29,7 @@ from penstock.api import (
 from penstock.api.arrow import schema_of
 from penstock.api.task import Frame
 
-from .options import SPARK_KEYS, format_options
+from .options import SPARK_KEYS, format_options, wrong_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -182,8 +182,9 @@ class SparkSource(SourceConnector):
 
     def validate(self, settings: Config) -> Mapping[str, Sequence[str]]:
         if settings.get("spark.path") or settings.get("offset.column"):
-            return {}
-        return {"spark.path": ["Set spark.path to read new files, or offset.column to read rows by a growing column."]}
+            return wrong_options(settings)
+        needed = "Set spark.path to read new files, or offset.column to read rows by a growing column."
+        return {**wrong_options(settings), "spark.path": [needed]}
 
     def task_configs(self, max_tasks: int) -> Sequence[Config]:
         return [dict(self.settings)]
