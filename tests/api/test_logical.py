@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 
 import pytest
@@ -61,7 +61,7 @@ def test_decimals_take_as_few_bytes_as_hold_them(unscaled: int, data: bytes) -> 
 def test_python_types_are_used_where_they_can_be() -> None:
     assert from_millis(86_400_000, DATE_NAME) == date(1970, 1, 2)
     assert from_millis(1, TIME_NAME) == time(0, 0, 0, 1000)
-    assert from_millis(-1) == datetime(1969, 12, 31, 23, 59, 59, 999000, timezone.utc)
+    assert from_millis(-1) == datetime(1969, 12, 31, 23, 59, 59, 999000, UTC)
     assert isinstance(time_from_millis(86_400_000), Millis)
     assert isinstance(from_millis(10**15), Millis)
 

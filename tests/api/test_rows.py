@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timezone
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -37,7 +37,7 @@ EVERYTHING = struct_schema(
 )  # fmt: skip
 FULL: dict[str, Any] = {
     "tiny": 1, "big": 2**40, "real": 1.5, "text": "ä", "day": date(2024, 2, 29), "clock": time(1, 2, 3, 4000),
-    "moment": datetime(2024, 1, 2, 3, 4, 5, 678000, timezone.utc), "amount": Decimal("12.30"), "list": [1, 2],
+    "moment": datetime(2024, 1, 2, 3, 4, 5, 678000, UTC), "amount": Decimal("12.30"), "list": [1, 2],
     "map": {"x": 1, "y": None}, "inner": {"a": "b"},
 }  # fmt: skip
 
@@ -106,7 +106,7 @@ def test_fields_are_added_dropped_and_changed() -> None:
 
 def test_without_schema_new_fields_are_what_json_knows() -> None:
     rows = rows_of(Record({"a": Int32(1)}, topic="t"))
-    moment = datetime(2024, 1, 2, 3, 4, 5, 600000, timezone.utc)
+    moment = datetime(2024, 1, 2, 3, 4, 5, 600000, UTC)
     added = {"d": Decimal("1.50"), "n": Decimal("7"), "m": moment, "p": date(2024, 1, 2), "l": [Decimal("2.5")]}
     changed = rows.table
     for name, value in added.items():
@@ -136,7 +136,7 @@ def test_rows_may_be_dropped_and_repeated_when_they_keep_their_numbers() -> None
 def test_key_topic_partition_and_timestamp_can_change() -> None:
     schema = struct_schema(("id", INT64))
     rows = rows_of(Record({"id": 5}, None, "t", 0, schema, timestamp=1))
-    moment = pa.array([datetime(1970, 1, 1, 0, 0, 2, tzinfo=timezone.utc)])
+    moment = pa.array([datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC)])
     table = pa.table({"id": [5], "_key": [5], "_topic": ["u"], "_partition": [2], "_timestamp": moment})
     (record,) = back(rows, table)
     assert (record.key, record.key_schema, record.topic) == (5, OPTIONAL_INT64, "u")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, time, timezone
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_a_float_is_rounded_once() -> None:
         (Decimal("1E+3"), None, "1E+3"),
         (date(2023, 11, 14), None, "Tue Nov 14 00:00:00 UTC 2023"),
         (time(1, 2, 3), None, "Thu Jan 01 01:02:03 UTC 1970"),
-        (datetime(2023, 11, 14, 22, 13, 20, 999000, timezone.utc), None, "Tue Nov 14 22:13:20 UTC 2023"),
+        (datetime(2023, 11, 14, 22, 13, 20, 999000, UTC), None, "Tue Nov 14 22:13:20 UTC 2023"),
         (Millis(2**63 - 1), None, "Sun Aug 17 07:12:55 UTC 292278994"),
         (Millis(-62135769600000), None, "Sat Jan 01 00:00:00 UTC 1"),
         (Millis(-12219292800001), None, "Thu Oct 04 23:59:59 UTC 1582"),

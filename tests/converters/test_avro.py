@@ -134,7 +134,7 @@ def test_the_id_is_four_bytes_big_endian(registry: RegistryServer) -> None:
         (map_schema(INT32, STRING), {1: "a"}, "0202026100"),
         (DATE, dt.date(1970, 1, 2), "02"),
         (TIME, dt.time(0, 0, 0, 64_000), "8001"),
-        (TIMESTAMP, dt.datetime(1970, 1, 1, 0, 0, 0, 1000, tzinfo=dt.timezone.utc), "02"),
+        (TIMESTAMP, dt.datetime(1970, 1, 1, 0, 0, 0, 1000, tzinfo=dt.UTC), "02"),
         (TIMESTAMP, Millis(-1), "01"),
         (decimal_schema(2), Decimal("1.25"), "7d"),
         (decimal_schema(2, optional=True), Decimal("-1.28"), "020280"),

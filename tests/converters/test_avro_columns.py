@@ -150,9 +150,10 @@ def test_columns_follow_the_latest_schema(registry: RegistryServer) -> None:
     assert latest.from_data("latest", old, {"a": 1}) is not None
 
 
-def test_a_column_whose_schema_is_refused_raises_like_a_record(registry: RegistryServer) -> None:
+def test_a_column_whose_schema_is_refused_goes_one_by_one_and_each_record_tells(registry: RegistryServer) -> None:
     registry.registry.levels["guarded-value"] = "BACKWARD"
     both = converter(registry)
     both.from_data("guarded", STRING, "x")
+    assert both.encode("guarded", Column(pa.array([1]), INT64)) is None
     with pytest.raises(DataError, match="error code: 409"):
-        both.encode("guarded", Column(pa.array([1]), INT64))
+        both.from_data("guarded", INT64, 1)

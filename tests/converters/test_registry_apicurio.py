@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ def converter(apicurio: Apicurio, cls: type[RegistryConverter], **more: str) -> 
 
 
 def set_level(apicurio: Apicurio, subject: str, level: str) -> None:
-    answer = httpx.put(f"{apicurio.url}/config/{subject}", json={"compatibility": level})
+    answer = httpx2.put(f"{apicurio.url}/config/{subject}", json={"compatibility": level})
     assert answer.status_code == 200, answer.text
 
 
@@ -107,9 +107,9 @@ def test_java_accepts_every_json_schema_of_an_object_that_we_make(
 def test_references_are_followed(apicurio: Apicurio) -> None:
     place = {"type": "record", "name": "Place", "namespace": "n", "fields": [{"name": "city", "type": "string"}]}
     person = {"type": "record", "name": "Person", "namespace": "n", "fields": [{"name": "home", "type": "n.Place"}]}
-    httpx.post(f"{apicurio.url}/subjects/n.Place/versions", json={"schema": json.dumps(place)}).raise_for_status()
+    httpx2.post(f"{apicurio.url}/subjects/n.Place/versions", json={"schema": json.dumps(place)}).raise_for_status()
     references = [{"name": "n.Place", "subject": "n.Place", "version": 1}]
     body = {"schema": json.dumps(person), "references": references}
-    answer = httpx.post(f"{apicurio.url}/subjects/people-value/versions", json=body).raise_for_status()
+    answer = httpx2.post(f"{apicurio.url}/subjects/people-value/versions", json=body).raise_for_status()
     data = b"\x00" + int(answer.json()["id"]).to_bytes(4, "big") + b"\x02a"
     assert converter(apicurio, AvroConverter).to_data("people", data)[1] == {"home": {"city": "a"}}

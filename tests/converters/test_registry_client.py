@@ -206,6 +206,7 @@ def test_converters_with_the_same_settings_share_a_client_and_others_do_not(regi
     assert one.client is not other.client
 
 
+@pytest.mark.integration
 def test_a_forked_process_has_connections_of_its_own(registry: RegistryServer) -> None:
     both = converter(registry.url)
     both.from_data("t", STRING, "x")

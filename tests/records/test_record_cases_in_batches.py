@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from penstock.api import Batch
 from penstock.converters.json import shape_book
-from tests.records.batches import comparable, put_case
+from tests.records.batches import comparable, items_of, put_case, write_items
 from tests.records.casefile import same_message, same_record
 from tests.records.runner import REPORTED, Side
 from tests.spark.chain_cases import KeepingMixed
@@ -40,6 +41,19 @@ def _small_batches_take_columns_too(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("case", _cases())
 def test_a_batch_of_records_comes_out_the_same_either_way(case: dict[str, Any], times: int) -> None:
     assert comparable(put_case(case, KeepingMixed, times)) == comparable(put_case(case, Keeping, times))
+
+
+@pytest.mark.parametrize("case", _cases())
+def test_a_batch_is_written_the_same_either_way(case: dict[str, Any]) -> None:
+    items = items_of(case)
+    records = [record for item in items for record in (item.records() if isinstance(item, Batch) else [item])]
+    assert write_items(case, items) == write_items(case, records)
+
+
+@pytest.mark.parametrize("case", [c for c in _cases() if "in_columns" in c.values[0]])
+def test_as_many_records_are_columns_as_the_case_says(case: dict[str, Any]) -> None:
+    found = [len(item) for item in items_of(case) if isinstance(item, Batch)]
+    assert sum(found) == case["in_columns"]
 
 
 @pytest.mark.parametrize("case", [c for c in _cases() if "offset.field" not in json.dumps(c.values[0]["config"])])

@@ -83,18 +83,35 @@ GIVEN: dict[str, list[Any]] = {}
 
 
 def read_all(
-    topics: MemoryTopics, items: list[Any], spec: TaskSpec, counts: Mapping[str, int] | None = None
+    topics: MemoryTopics,
+    items: list[Any],
+    spec: TaskSpec,
+    counts: Mapping[str, int] | None = None,
+    may_raise: bool = False,
 ) -> Receipt:
-    """Run a source split that yields the given items."""
+    """Run a source split that yields the given items. ``may_raise``: column forms raise in this test."""
     GIVEN[spec.key] = items
-    return SourceWork(spec, Split({"name": spec.key}), topics, counts or {}).run()
+    return without_faults(SourceWork(spec, Split({"name": spec.key}), topics, counts or {}).run(), may_raise)
 
 
 def put_all(
-    topics: MemoryTopics, ranges: Sequence[Range], spec: TaskSpec, state: Mapping[str, Any] | None = None
+    topics: MemoryTopics,
+    ranges: Sequence[Range],
+    spec: TaskSpec,
+    state: Mapping[str, Any] | None = None,
+    may_raise: bool = False,
 ) -> Receipt:
+    """Run a sink split. ``may_raise``: column forms raise in this test."""
     Keeping.kept = []
-    return SinkWork(spec, ranges, topics, topics, state).run()
+    return without_faults(SinkWork(spec, ranges, topics, topics, state).run(), may_raise)
+
+
+def without_faults(receipt: Receipt, may_raise: bool = False) -> Receipt:
+    """The receipt; fails where a column form raised, which the outcome alone does not show."""
+    if not may_raise:
+        told = [f"{fault.rows} rows left columns in {fault.plugin}.{fault.form}()" for fault in receipt.column_faults]
+        assert told == [], "\n".join([*told, *(fault.trace for fault in receipt.column_faults)])
+    return receipt
 
 
 class Given(SourceTask):

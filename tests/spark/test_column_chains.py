@@ -113,6 +113,7 @@ def test_a_source_writes_the_same_records_either_way(
     assert source_outcome(list(batches), transforms, errors, schemas) == plain
 
 
+@pytest.mark.integration
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.tuples(value_lists(), st.just("false")) | st.tuples(enveloped_lists(), st.just("true")), chains())
 def test_a_file_gets_the_same_lines_either_way(

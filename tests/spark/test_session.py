@@ -18,7 +18,7 @@ from penstock.spark.dispatcher import Dispatcher
 from penstock.spark.executor import Runnable
 from penstock.spark.session import SparkEngine, SparkStartError, start_spark
 from penstock.spark.splits import Receipt
-from tests.spark.works import Count
+from tests.spark.works import Count, Sleep
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -29,10 +29,14 @@ def children() -> set[int]:
     return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
-def run(dispatcher: Dispatcher, work: Runnable) -> Receipt:
+def submit(dispatcher: Dispatcher, work: Runnable) -> Future[Receipt]:
     receipts: Future[Receipt] = Future()
     dispatcher.submit("task", [work], lambda answer: receipts.set_result(answer[0]))
-    return receipts.result(timeout=120)
+    return receipts
+
+
+def run(dispatcher: Dispatcher, work: Runnable) -> Receipt:
+    return submit(dispatcher, work).result(timeout=120)
 
 
 def test_the_worker_s_spark_keys_win_and_the_rest_suits_small_batches(tmp_path: Path) -> None:
@@ -145,12 +149,13 @@ def test_when_the_jvm_dies_the_dispatcher_gets_a_new_one(tmp_path: Path) -> None
     dispatcher = Dispatcher(engines[0], restart)
     try:
         assert run(dispatcher, Count(1)).read == 1
-        jvm = jvm_of(engines[0])
-        jvm.kill()
-        failed = next(receipt for receipt in iter(lambda: run(dispatcher, Count(2)), None) if receipt.failure)
-        assert failed.failure is not None
-        assert failed.failure.retriable
-        wait_until(lambda: run(dispatcher, Count(3)).read == 3, "works run again", seconds=60)
+        interrupted = submit(dispatcher, Sleep(str(tmp_path), 600))
+        wait_until(lambda: list(tmp_path.glob("begun-*")), "a work runs")
+        jvm_of(engines[0]).kill()
+        failure = interrupted.result(timeout=120).failure
+        assert failure is not None
+        assert failure.retriable
+        wait_until(lambda: run(dispatcher, Count(3)).read == 3, "works run again")
         assert len(engines) == 2
     finally:
         dispatcher.stop()

@@ -13,7 +13,7 @@ from penstock.spark.splits import Receipt, SourceWork
 from penstock.topics.errors import MissingTopics
 from penstock.topics.interface import OffsetRecords, Staged, TopicPartition, Transaction
 
-from .pumping import GIVEN, DropOnDrop, Given, spec_for
+from .pumping import GIVEN, DropOnDrop, Given, spec_for, without_faults
 
 COMMIT, ABORT = TransactionEnd.COMMIT, TransactionEnd.ABORT
 
@@ -62,7 +62,7 @@ def record(value: str, topic: str = "t") -> Record:
 def read(items: list[Any], ending: Any, told: Told, transforms: Any = ()) -> Receipt:
     spec = spec_for(Given, transforms=transforms)
     GIVEN[spec.key] = items
-    return SourceWork(spec, Split({"name": spec.key}), told, {}, None, ending).run()
+    return without_faults(SourceWork(spec, Split({"name": spec.key}), told, {}, None, ending).run())
 
 
 def test_each_end_comes_after_its_records_and_with_its_offsets() -> None:

@@ -15,13 +15,15 @@ import pytest
 
 from penstock.api import ConfigError, Record
 from penstock.api.record import INT64, OPTIONAL_STRING, STRING, Header, struct_schema
+from penstock.api.rows import ROW
 from penstock.api.task import Split
 from penstock.runtime.plugins import PluginKind, Plugins
 from penstock.spark import frame_links
 from penstock.spark.session import SparkEngine, start_spark
 from penstock.spark.splits import ErrorPolicy, PluginRef, Receipt, SinkWork, SourceWork, TaskSpec, TransformRef
+from penstock.transforms import sql_columns
 from penstock.transforms.sql import Sql
-from tests.spark.pumping import GIVEN, HEADERS, Given, Keeping, MemoryTopics, here
+from tests.spark.pumping import GIVEN, HEADERS, Given, Keeping, MemoryTopics, here, without_faults
 from tests.spark.pumping import STRING as STRING_CONVERTER
 
 pytestmark = pytest.mark.integration
@@ -57,7 +59,7 @@ def finish(engine: SparkEngine, work: SinkWork | SourceWork) -> Receipt:
         (resumed,) = frame_links.run(engine.session, work.spec, [receipt.parked])
         receipt = receipt.followed_by(replace(work, resumed=resumed).run())
         frame_links.discard([resumed.parked])
-    return receipt
+    return without_faults(receipt)
 
 
 def put(
@@ -98,6 +100,22 @@ def test_tombstones_and_what_a_predicate_spares_pass_in_their_place(engine: Spar
     receipt, found, _ = put(engine, tmp_path, values, sql(select="n + 100 AS n", where="n < 3", predicate=only))
     assert found == [{"n": 0}, {"n": 101}, None, {"n": 2}]
     assert receipt.filtered == 1
+
+
+@pytest.fixture(autouse=True)
+def asked_for_by_spark(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Spark's wrapper that tells failing rows is there: otherwise these would be found slowly, and nobody would see."""
+    yield
+    assert not [record for record in caplog.records if record.name == sql_columns.__name__]
+
+
+def test_spark_itself_tells_the_rows_that_fail(engine: SparkEngine) -> None:
+    rows = engine.session.createDataFrame([(0, "0"), (1, "one"), (2, "2")], [ROW, "n"])
+    transform = Sql()
+    transform.configure({"select": "CAST(n AS INT) AS n", "where": "length(n) > 0"})
+    failing = transform.failing(rows, False)
+    assert failing is not None
+    assert [row[ROW] for row in failing.collect()] == [1]
 
 
 def test_a_bad_record_costs_itself(engine: SparkEngine, tmp_path: Path) -> None:

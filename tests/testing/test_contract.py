@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "plugins"))
 from countdown import Countdown, TopicFiles
 
 
+@pytest.mark.integration
 class TestCountdown(SourceContract):
     connector = Countdown
 
@@ -39,6 +40,7 @@ class TestCountdown(SourceContract):
         return {"topic": "numbers", "start": "3500"}
 
 
+@pytest.mark.integration
 class TestGenerator(SourceContract):
     connector = Generator
 
@@ -46,6 +48,7 @@ class TestGenerator(SourceContract):
         return {"topic": "orders", "rate": "0", "count": "20000", "keys": "3"}
 
 
+@pytest.mark.integration
 class TestFileSource(SourceContract):
     connector = FileStreamSource
 
@@ -58,6 +61,7 @@ class TestFileSource(SourceContract):
         return {"topic": "lines", "file": str(self.file)}
 
 
+@pytest.mark.integration
 class TestTopicFiles(SinkContract):
     connector = TopicFiles
 
@@ -75,6 +79,7 @@ class TestTopicFiles(SinkContract):
         return f"{record.key}: {record.value}"
 
 
+@pytest.mark.integration
 class TestFileSink(SinkContract):
     connector = FileStreamSink
     exactly_once = True
@@ -183,6 +188,7 @@ BROKEN: list[tuple[str, Callable[[], SourceContract], str, str]] = [
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("contract", "check", "words"), [case[1:] for case in BROKEN], ids=[f"{case[0]}-{case[2]}" for case in BROKEN]
 )
@@ -208,6 +214,7 @@ class Buffering(SinkConnector):
     config = ConfigDef()
 
 
+@pytest.mark.integration
 def test_a_sink_that_loses_records_is_found() -> None:
     class Contract(SinkContract):
         connector = Buffering

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from datetime import date, datetime, time, timezone
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -125,7 +125,7 @@ def test_casts_without_schema_keep_javas_classes() -> None:
     [
         (DATE, date(2023, 11, 14), "2023-11-14"),
         (TIME, time(1, 2, 3, 4000), "01:02:03.004Z"),
-        (TIMESTAMP, datetime(2023, 11, 14, 1, tzinfo=timezone.utc), "2023-11-14T01:00:00.000Z"),
+        (TIMESTAMP, datetime(2023, 11, 14, 1, tzinfo=UTC), "2023-11-14T01:00:00.000Z"),
         (decimal_schema(2), Decimal("571.95"), "571.95"),
         (FLOAT32, 0.10000000149011612, "0.1"),
     ],
@@ -136,7 +136,7 @@ def test_typed_values_become_text(schema: Schema, value: Any, text: str) -> None
 
 
 def test_dates_without_schema_cannot_be_cast_or_flattened() -> None:
-    moment = datetime(2023, 1, 1, tzinfo=timezone.utc)
+    moment = datetime(2023, 1, 1, tzinfo=UTC)
     reason = "was passed a value of type class java.util.Date which is not supported by Connect's data API"
     assert str(error_of(configured(CastValue, spec="a:string"), {"a": moment})) == f"Cast transformation {reason}"
     assert str(error_of(configured(FlattenValue), {"a": moment})) == f"Flatten transformation {reason}"

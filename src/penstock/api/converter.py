@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 class Converter(Plugin):
-    """Turns keys or values into bytes and back. Runs on executors, one object for keys and one for values."""
+    """Turns keys or values into bytes and back. Runs on executors, one object for keys and one for values.
+
+    Its forms for columns say ``None`` (or leave values out of their parts) where something must go value by value, bad
+    values among it: what ``from_data`` and ``to_data`` raise, they do not. An exception of theirs has the same effect,
+    but is a fault: it is logged, and counted in the metric ``penstock_task_column_fault_records_total``.
+    """
 
     def configure_for(self, settings: Mapping[str, Any], is_key: bool) -> None:
         """Called instead of ``configure`` by the runtime; says which side it is for in ``converter.type``."""

@@ -6,7 +6,7 @@ since 1970 (``java.util.Date``); :func:`to_millis` and :func:`from_millis` go be
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from typing import Any
 
@@ -23,7 +23,7 @@ DATE = Schema(SchemaType.INT32, name=DATE_NAME, version=1)
 TIME = Schema(SchemaType.INT32, name=TIME_NAME, version=1)
 TIMESTAMP = Schema(SchemaType.INT64, name=TIMESTAMP_NAME, version=1)
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1)
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -46,7 +46,7 @@ def is_java_date(value: object) -> bool:
 def to_millis(value: JavaDate) -> int:
     """Milliseconds since 1970 of a date, time or timestamp; without a time zone it is UTC."""
     if isinstance(value, datetime):
-        moment = value if value.tzinfo is not None else value.replace(tzinfo=timezone.utc)
+        moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
         return (moment - EPOCH) // _MILLISECOND
     if isinstance(value, date):
         return (value - _EPOCH_DAY).days * MILLIS_PER_DAY

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class RowsDeclined(Exception):
     """Raised by ``apply_batch``: the records where ``rows`` (booleans) is true must go one by one, the others need not.
 
-    The runtime calls again without them.
+    The runtime calls again without them. At least one must be true.
     """
 
     def __init__(self, rows: pa.Array) -> None:
@@ -45,7 +45,8 @@ class Transform(Plugin):
 
         The outcome must be what ``apply`` gives for each record, in the same order; a batch without records drops
         them all. Records for which ``apply`` raises must not come through: return ``None``, or raise
-        :class:`RowsDeclined`. An exception of another kind has the same effect as ``None``.
+        :class:`RowsDeclined`. An exception of another kind has the same effect as ``None``, but counts as a fault of
+        the plugin: the worker's log and the metric ``penstock_task_column_fault_records_total`` tell of it.
         """
         return None
 
@@ -104,6 +105,6 @@ class Predicate(Plugin):
     def test_batch(self, batch: Batch) -> bool | pa.Array | None:
         """The same for many records: one answer for all, an Arrow array of booleans, or ``None`` (the default).
 
-        With ``None`` or an exception the records go one by one.
+        With ``None`` the records go one by one; with an exception, too, but it is logged and counted as a fault.
         """
         return None

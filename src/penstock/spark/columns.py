@@ -1,13 +1,13 @@
 """Records as columns on their way through a chain, as far as they go; whoever falls out goes one by one.
 
 Nothing here changes the outcome for a record: a record that would fail, or that columns cannot hold, is in no group at
-the end, and its raw form takes the plain way instead.
+the end, and its raw form takes the plain way instead. So does a record whose column form raises, but that is a fault:
+it is counted, since nobody would notice otherwise that the fast way is dead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,11 +22,15 @@ from penstock.api.converter import Converter
 from penstock.api.record import Header, Record, Schema
 from penstock.api.transform import RowsDeclined
 
-from .chain import Chain, Link, keeps_pace
+from .chain import Chain, Link, keeps_pace, reported_name
+from .column_faults import ColumnFaults
 
 Rows = npt.NDArray[np.int64]
 
 _CHAIN_PAIRS = (("apply", "apply_batch"), ("change", "change_column"))
+_OWN = __name__
+_MAX_BYTES = 2**31 - 1
+"""Arrow's 32-bit offsets reach no further: columns of less never overflow when they become one."""
 
 
 @dataclass(slots=True)
@@ -59,8 +63,9 @@ class Passed:
 class ColumnChain:
     """The links of a chain, for columns. ``usable`` tells whether all of them can take columns at all."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, faults: ColumnFaults) -> None:
         self._links = chain.links
+        self._faults = faults
         self.usable = all(map(_takes_columns, chain.links))
 
     def run(self, groups: Sequence[Group]) -> Passed:
@@ -68,34 +73,76 @@ class ColumnChain:
         passed = Passed()
         for group in groups:
             found = Passed()
-            with suppress(Exception):
+            try:
                 self._run(group, 0, found)
-                passed.groups += found.groups
-                passed.dropped += found.dropped
+            except Exception as error:
+                self._faults.count(_OWN, "ColumnChain.run", len(group.rows), error)
+                continue
+            passed.groups += found.groups
+            passed.dropped += found.dropped
         return passed
 
     def _run(self, group: Group, place: int, passed: Passed) -> None:
         for at in range(place, len(self._links)):
             link = self._links[at]
-            chosen = _chosen(link, group.batch)
-            if chosen is None:
+            sides = self._divided(link, group)
+            if sides is None:
                 return
-            if isinstance(chosen, pa.Array):
-                for flags, start in ((chosen, at), (pc.invert(chosen), at + 1)):
-                    part = _filtered(group, flags)
-                    changed = _changed(link, part, passed) if start == at else part
-                    if changed is not None:
-                        self._run(changed, at + 1, passed)
+            chosen, others = sides
+            changed = None if chosen is None else self._changed(link, chosen, passed)
+            left = [part for part in (changed, others) if part is not None]
+            if len(left) > 1:
+                for part in left:
+                    self._run(part, at + 1, passed)
                 return
-            changed = _changed(link, group, passed) if chosen else group
-            if changed is None:
+            if not left:
                 return
-            group = changed
+            group = left[0]
         if len(group.rows):
             passed.groups.append(group)
 
+    def _divided(self, link: Link, group: Group) -> tuple[Group | None, Group | None] | None:
+        """The records that the transform of a link is for, and the others; ``None``: find out one by one."""
+        if link.predicate is None:
+            return group, None
+        try:
+            found = link.predicate.test_batch(group.batch)
+            if found is None:
+                return None
+            if isinstance(found, pa.Array):
+                sides = _filtered(group, found), _filtered(group, pc.invert(found))
+                return sides[::-1] if link.negate else sides
+            if not isinstance(found, (bool, np.bool_)):
+                raise TypeError(f"neither a bool nor an Arrow array nor None, but {type(found).__name__}")
+        except Exception as error:
+            self._faults.count(reported_name(link.predicate), "test_batch", len(group.rows), error)
+            return None
+        return (group, None) if bool(found) is not link.negate else (None, group)
 
-def decode_parts(converter: Converter, topic: str, data: pa.Array) -> Sequence[Part]:
+    def _changed(self, link: Link, group: Group, passed: Passed) -> Group | None:
+        """The group after a transform; ``None`` when nothing is left of it, or nothing that columns can hold."""
+        while len(group.rows):
+            try:
+                try:
+                    changed = link.transform.apply_batch(group.batch)
+                except RowsDeclined as declined:
+                    group = _without(group, declined.rows)
+                    continue
+                if changed is None:
+                    return None
+                if len(changed) == len(group.rows):
+                    return Group(group.rows, changed)
+                if len(changed):
+                    raise ValueError(f"{len(changed)} records came out of {len(group.rows)}: all or none must")
+            except Exception as error:
+                self._faults.count(reported_name(link.transform), "apply_batch", len(group.rows), error)
+                return None
+            passed.dropped.append(group.rows)
+            return None
+        return None
+
+
+def decode_parts(converter: Converter, topic: str, data: pa.Array, faults: ColumnFaults) -> Sequence[Part]:
     """The rows of a column that the converter can read as columns."""
     if not keeps_pace(converter, "to_data", "decode"):
         return ()
@@ -104,17 +151,30 @@ def decode_parts(converter: Converter, topic: str, data: pa.Array) -> Sequence[P
         return ()
     try:
         return converter.decode_parts(topic, data)
-    except Exception:
+    except Exception as error:
+        faults.count(reported_name(converter), "decode_parts", len(data), error)
         return ()
 
 
-def decode_whole(converter: Converter, topic: str, data: pa.Array) -> Column | None:
-    """A whole column; ``None`` also when a value fails, so that the plain way finds out which one."""
+def decode_whole(converter: Converter, topic: str, data: pa.Array, faults: ColumnFaults) -> Column | None:
+    """A whole column; ``None`` when its values must go one by one."""
     if not keeps_pace(converter, "to_data", "decode"):
         return None
     try:
         return converter.decode(topic, data)
-    except Exception:
+    except Exception as error:
+        faults.count(reported_name(converter), "decode", len(data), error)
+        return None
+
+
+def encode_whole(converter: Converter, topic: str, column: Column, faults: ColumnFaults) -> pa.Array | None:
+    """A whole column as bytes; ``None`` when its values must go one by one."""
+    if not keeps_pace(converter, "from_data", "encode"):
+        return None
+    try:
+        return converter.encode(topic, column)
+    except Exception as error:
+        faults.count(reported_name(converter), "encode", len(column.array), error)
         return None
 
 
@@ -162,14 +222,20 @@ def pairs(keys: Sequence[Part], values: Sequence[Part], size: int) -> Iterator[t
                 yield rows, _restricted(key, rows), _restricted(value, rows)
 
 
-def merged(groups: list[Group]) -> list[Group]:
+def merged(groups: list[Group], faults: ColumnFaults) -> list[Group]:
     """Groups whose records can share columns become one, unless they do not fit into one."""
-    if len(groups) < 2:
+    if len(groups) < 2 or sum(map(_size, groups)) > _MAX_BYTES:
         return groups
     try:
         return _merged(groups)
-    except pa.ArrowException:
+    except Exception as error:
+        faults.count(_OWN, "merged", sum(len(group.rows) for group in groups), error)
         return groups
+
+
+def _size(group: Group) -> int:
+    key = group.batch.key
+    return int(group.batch.value.array.nbytes) + (0 if key is None else int(key.array.nbytes))
 
 
 def _merged(groups: list[Group]) -> list[Group]:
@@ -257,41 +323,18 @@ def _takes_columns(link: Link) -> bool:
     )
 
 
-def _chosen(link: Link, batch: Batch) -> bool | pa.Array | None:
-    """Which records the transform of a link is for; ``None`` when that has to be found out one by one."""
-    if link.predicate is None:
-        return True
-    try:
-        found = link.predicate.test_batch(batch)
-    except Exception:
-        return None
-    if isinstance(found, pa.Array):
-        return pc.invert(found) if link.negate else found
-    return None if found is None else found is not link.negate
-
-
-def _changed(link: Link, group: Group, passed: Passed) -> Group | None:
-    """The group after a transform; ``None`` when nothing is left of it, or nothing that columns can hold."""
-    while len(group.rows):
-        try:
-            changed = link.transform.apply_batch(group.batch)
-        except RowsDeclined as declined:
-            group = _filtered(group, pc.invert(declined.rows))
-            continue
-        except Exception:
-            return None
-        if changed is None:
-            return None
-        if len(changed) == len(group.rows):
-            return Group(group.rows, changed)
-        passed.dropped.append(group.rows)
-        return None
-    return None
-
-
 def _filtered(group: Group, flags: pa.Array) -> Group:
+    if len(flags) != len(group.rows):
+        raise ValueError(f"{len(flags)} flags for {len(group.rows)} records")
     rows = np.flatnonzero(flags.to_numpy(zero_copy_only=False))
     return Group(group.rows[rows], group.batch.take(pa.array(rows)))
+
+
+def _without(group: Group, declined: pa.Array) -> Group:
+    left = _filtered(group, pc.invert(declined))
+    if len(left.rows) == len(group.rows):
+        raise ValueError("RowsDeclined declines no row: the same batch would come again, for ever")
+    return left
 
 
 def _restricted(part: Part, rows: Rows) -> Part:

@@ -17,7 +17,7 @@ from penstock.api.record import Record
 
 from .splits import ErrorPolicy, Failure, TaskSpec
 from .staging import Outbox
-from .traces import format_trace
+from .traces import FAILED_RECORD, format_trace
 
 _T = TypeVar("_T")
 
@@ -67,11 +67,12 @@ class RecordSkipped(Exception):
 
 
 class ToleranceExceeded(Exception):
-    """A record failed and the policy does not tolerate it: the task fails."""
+    """A record failed and the policy does not tolerate it: the task fails. ``place`` says which one, and where."""
 
-    def __init__(self, cause: Exception) -> None:
+    def __init__(self, cause: Exception, place: str) -> None:
         super().__init__("Tolerance exceeded in error handler")
         self.cause = cause
+        self.place = place
 
 
 def exception_name(error: BaseException) -> str:
@@ -107,7 +108,7 @@ def trace_of(error: BaseException) -> str:
 def failure_of(error: Exception) -> Failure:
     """What a receipt says of an exception that ended a split."""
     if isinstance(error, ToleranceExceeded):
-        return Failure(f"{TOLERANCE_EXCEEDED}\nCaused by: {trace_of(error.cause)}")
+        return Failure(f"{TOLERANCE_EXCEEDED}\nCaused by: {trace_of(error.cause)}\n{FAILED_RECORD}{error.place}")
     return Failure(trace_of(error), retriable=isinstance(error, RetriableError))
 
 
@@ -163,7 +164,7 @@ class ErrorHandler:
         if self.policy.dead_letter_topic:
             self._set_aside(error, stage, name, origin)
         if not self.policy.tolerate_all:
-            self.fatal = ToleranceExceeded(error)
+            self.fatal = ToleranceExceeded(error, f"{_place(origin)}, at {stage.value} ({name})")
             raise self.fatal from error
         self.skipped += 1
 
@@ -217,6 +218,12 @@ class ErrorHandler:
             ("exception.message", message_of(error)),
             ("exception.stacktrace", trace_of(error)),
         ]
+
+
+def _place(origin: Origin) -> str:
+    if origin.record is not None:
+        return f"one for topic {origin.topic}"
+    return f"offset {origin.offset} of {origin.topic}-{origin.partition}"
 
 
 def _utf8(text: str | None) -> bytes | None:

@@ -18,6 +18,7 @@ from penstock.api.task import Plan, SinkTask, SourceOffsets, SourceTask, Split
 
 from .errors import failure_of
 from .frame_files import FILES, ROWS, loads_frames, scratch_folder, stores_frames
+from .missing_jars import missing_jar
 from .splits import Receipt, TaskSpec
 
 if TYPE_CHECKING:
@@ -89,9 +90,11 @@ def jobs_of(spark: SparkSession, spec: TaskSpec) -> Iterator[None]:
         yield
     except Exception as error:
         java = getattr(error, "java_exception", None)
-        if java is None:
+        what_to_do = missing_jar(error)
+        if java is None and what_to_do is None:
             raise
-        raise PluginError(f"Spark failed: {java.toString()}") from error
+        said = error if java is None else java.toString()
+        raise PluginError(f"{what_to_do}. Spark said: {said}" if what_to_do else f"Spark failed: {said}") from error
     finally:
         for name in (
             "spark.jobGroup.id",

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from penstock.api.batch import Batch, Column
 
+from .column_faults import ColumnFaults
 from .columns import Group, Rows, decode_parts, pairs
 from .copies import Copy
 from .errors import Origin
@@ -55,15 +56,15 @@ class Piece:
         column = self.rows.column("headers")
         return column.null_count < len(column) and len(column.flatten()) > 0
 
-    def columns(self, copy: Copy) -> list[Group]:
+    def columns(self, copy: Copy, faults: ColumnFaults) -> list[Group]:
         """The rows that converters can read as columns, each group with one schema."""
         usable = self._rows_without_headers()
         rows = self.rows if usable is None else self.rows.take(pa.array(usable))
         size = len(rows)
         if has_negative(rows.column("timestamp")):
             return []
-        values = decode_parts(copy.value_converter, self.topic, rows.column("value"))
-        keys = decode_parts(copy.key_converter, self.topic, rows.column("key")) if values else ()
+        values = decode_parts(copy.value_converter, self.topic, rows.column("value"), faults)
+        keys = decode_parts(copy.key_converter, self.topic, rows.column("key"), faults) if values else ()
         places = np.arange(size) if usable is None else usable
         whole = Batch(
             self.topic,

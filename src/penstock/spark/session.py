@@ -143,6 +143,8 @@ def _start_context(conf: SparkConf, output: BinaryIO) -> SparkContext:
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
+    log_broken_accumulators()
+
     gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
     return SparkContext(conf=conf, gateway=gateway)
 
@@ -157,6 +159,22 @@ def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: P
     for key, value in {**_defaults(master, name, folder, sockets, logs), **chosen, **shipped}.items():
         conf.set(key, value)
     return conf
+
+
+def log_broken_accumulators() -> None:
+    """Have PySpark's server of accumulators log its failures: it prints the trace on the console of whoever stops.
+
+    A JVM that ends while the server waits for it breaks the connection, which is no news.
+    """
+    from pyspark import accumulators
+
+    def tell(server: Any, request: Any, client_address: Any) -> None:
+        level = logging.DEBUG if isinstance(sys.exc_info()[1], ConnectionError) else logging.ERROR
+        logger.log(level, "The server of Spark's accumulators has lost a connection", exc_info=True)
+
+    for name in ("AccumulatorServer", "AccumulatorTCPServer", "AccumulatorUnixServer"):
+        if hasattr(accumulators, name):
+            getattr(accumulators, name).handle_error = tell
 
 
 def _set_java_options(conf: SparkConf, java: Java, folder: Path, logs: Path) -> None:

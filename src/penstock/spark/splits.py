@@ -11,6 +11,7 @@ from typing import Any
 from penstock.api.task import Split
 from penstock.topics.interface import OffsetRecords, Range, RangeReader, Staged, Stager, Transaction
 
+from .column_faults import ColumnFault, joined
 from .endings import Ended, Ending
 from .parked import Parked, Resumed
 from .remote_logging import LogLine
@@ -181,7 +182,8 @@ class Receipt:
     what the sink's ``put`` returned. ``seconds`` maps step names to time spent. ``parked`` are records that got as far
     as a link that needs Spark: the split is not done before they went on. ``log`` is what plugins logged. With
     ``missing_topics`` nothing was done: the split has to run again when these topics are there. ``ended`` are
-    transactions that its source has ended; ``staged`` and ``progress`` are what came after them.
+    transactions that its source has ended; ``staged`` and ``progress`` are what came after them. ``column_faults`` tell
+    of rows that went one by one because a column form raised: with everything we ship there are none.
     """
 
     read: int = 0
@@ -202,6 +204,7 @@ class Receipt:
     log: Sequence[LogLine] = ()
     missing_topics: Sequence[str] = ()
     ended: Sequence[Ended] = ()
+    column_faults: Sequence[ColumnFault] = ()
 
     @property
     def all_staged(self) -> Sequence[Staged]:
@@ -234,4 +237,5 @@ class Receipt:
             parked=later.parked,
             log=[*self.log, *later.log],
             missing_topics=later.missing_topics,
+            column_faults=joined([*self.column_faults, *later.column_faults]),
         )

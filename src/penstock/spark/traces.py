@@ -15,6 +15,10 @@ _CACHE_SIZE = 1024
 
 _known: dict[tuple[tuple[CodeType, int], ...], str] = {}
 
+FAILED_RECORD = "  Failed record: "
+"""How the line at the end of a trace begins that tells which record a task has failed on. It is indented: who looks for
+the error in a trace takes the last line that is not."""
+
 
 def format_trace(error: BaseException) -> str:
     """What ``traceback.format_exception`` gives, as one text."""

@@ -167,8 +167,8 @@ class Cast(SidedTransform):
                 values = Column(members.get(name, pa.nulls(len(batch))))
                 members[name] = _cast_column(values, cast, self._targets[name])
             return column_of(members)
-        plan = self._structs.get(schema)
-        if not are_complete(members, schema.fields, self._with_default):
+        plan = self._structs.find(schema)
+        if plan is None or not are_complete(members, schema.fields, self._with_default):
             return None
         for name, cast in plan.casts:
             values = Column(members[name], schema.by_name[name].schema)
@@ -181,8 +181,8 @@ class Cast(SidedTransform):
             return Column(_cast_column(column, self._schemaless_whole, target))
         if column.array.null_count:
             return None
-        schema, cast = self._wholes.get(column.schema)
-        return Column(_cast_column(column, cast, target), schema)
+        found = self._wholes.find(column.schema)
+        return None if found is None else Column(_cast_column(column, found[1], target), found[0])
 
     def _struct_plan(self, schema: Schema) -> _StructPlan:
         casts: dict[str, cast_functions.Cast] = {}

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.api.batch import Column
+from penstock.api.errors import DataError
 from penstock.api.record import Field, Millis, Schema, SchemaType
 from penstock.api.transform import RowsDeclined
 
@@ -46,13 +47,13 @@ def same(value: Any, kind: pa.DataType, size: int) -> pa.Array:
 
 
 def mapped(column: Column, change: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
-    """What a function makes of each value, as an array of a type. Rows where it raises are declined."""
+    """What a function makes of each value, as an array of a type. Rows with values that it refuses are declined."""
     results: list[Any] = []
     bad: list[int] = []
     for value in column.values():
         try:
             result = change(value)
-        except Exception:
+        except DataError:
             result = None
             bad.append(len(results))
         if type(result) is Millis:

@@ -52,9 +52,13 @@ class ExtractField(SidedTransform):
                 return None
             if column.schema is None:
                 column = Column(members.get(step, pa.nulls(len(batch))))
-            else:
+            elif step in members:
                 column = Column(members[step], column.schema.by_name[step].schema)
-        found = None if schema is None else self._schemas.get(schema)
+            else:
+                return None
+        found = None if schema is None else self._schemas.find(schema)
+        if schema is not None and found is None:
+            return None
         if column.array.null_count and self._with_default and found is not None and found.default_value is not None:
             return None
         return Column(column.array, found) if self._path.steps else None

@@ -39,7 +39,8 @@ class HoistField(SidedTransform):
             return column_of({self._field: column.array})
         if column.array.null_count and not schema.optional:
             return None
-        return column_of({self._field: column.array}, self._schemas.get(schema))
+        wrapped = self._schemas.find(schema)
+        return None if wrapped is None else column_of({self._field: column.array}, wrapped)
 
     def _wrapped(self, schema: Schema) -> Schema:
         return Schema(SchemaType.STRUCT, fields=checked_fields([Field(self._field, schema)]))

@@ -113,7 +113,10 @@ class InsertField(SidedTransform):
         if schema is not None:
             if not are_complete(members, schema.fields, self._with_default):
                 return None
-            schema, _ = self._schemas.get(schema)
+            extended = self._schemas.find(schema)
+            if extended is None:
+                return None
+            schema = extended[0]
         inserted = self._insert_columns(members, batch, typed=schema is not None)
         return column_of(members, schema) if inserted else None
 

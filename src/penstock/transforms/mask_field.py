@@ -122,9 +122,10 @@ class MaskField(SidedTransform):
             return None
         masked = self._schemaless
         if column.schema is not None:
-            _, masked = self._plans.get(column.schema)
-            if not are_complete(members, column.schema.fields, self._with_default):
+            plan = self._plans.find(column.schema)
+            if plan is None or not are_complete(members, column.schema.fields, self._with_default):
                 return None
+            masked = plan[1]
         masks = all(self._mask_column(members, one, len(batch)) for one in masked)
         return column_of(members, column.schema) if masks else None
 
@@ -139,7 +140,10 @@ class MaskField(SidedTransform):
         if sample is None or (schema is not None and schema.name is not None):
             return False
         one: dict[str, Any] = {name: sample}
-        self._mask(one, (masked,))
+        try:
+            self._mask(one, (masked,))
+        except DataError:  # Values of this type cannot be masked: each record says so.
+            return False
         values = same(one[name], array.type, size)
         if array.null_count:
             values = pc.if_else(array.is_valid(), values, pa.scalar(None, array.type))

@@ -95,7 +95,9 @@ class ReplaceField(SidedTransform):
             return None
         if schema is None:
             return column_of(self._replace_map(members))
-        plan = self._plans.get(schema)
+        plan = self._plans.find(schema)
+        if plan is None:
+            return None
         for source, target, default, checked in plan.moves:
             if checked or (members[source].null_count and (default is not None or not target.schema.optional)):
                 return None

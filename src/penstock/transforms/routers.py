@@ -59,7 +59,10 @@ class RegexRouter(Transform):
         return record if topic == record.topic else with_topic(record, topic)
 
     def apply_batch(self, batch: Batch) -> Batch | None:
-        return batch.with_(topic=self._route(batch.topic))
+        try:
+            return batch.with_(topic=self._route(batch.topic))
+        except DataError:  # A replacement that names no group: each record says so.
+            return None
 
     def _route(self, topic: str) -> str:
         return self._pattern.replace_first(topic, self._replacement) if self._pattern.matches(topic) else topic

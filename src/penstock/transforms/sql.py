@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, Width, non_empty_string
 from penstock.api.errors import ConfigError
+from penstock.api.jdbc import with_driver
 from penstock.api.rows import ROW
 from penstock.api.transform import FrameTransform
 
@@ -162,11 +163,9 @@ def _options(settings: Mapping[str, Any], prefix: str) -> dict[str, str]:
 
 def _table(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
     own = dict(options)
-    path = own.pop("path", None)
-    reader = spark.read
-    if "format" in own:
-        reader = reader.format(own.pop("format"))
-    return reader.options(**own).load(path)
+    path, spark_format = own.pop("path", None), own.pop("format", None)
+    reader = spark.read if spark_format is None else spark.read.format(spark_format)
+    return reader.options(**with_driver(spark_format, own)).load(path)
 
 
 @contextmanager

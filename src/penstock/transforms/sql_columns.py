@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from pyspark.errors import AnalysisException
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
+
+log = logging.getLogger(__name__)
 
 _QUOTED = re.compile(r"`((?:[^`]|``)*)`")
 
@@ -60,11 +63,12 @@ def _quoted(name: str) -> str:
 
 
 def without_errors(rows: DataFrame, select: str, where: str) -> DataFrame | None:
-    """The rows for which a query fails; ``None`` when it is none that can be asked so.
+    """The rows for which a query fails; ``None`` when it is none that can be asked so, as one with aggregates is.
 
     Each part of the query is put into a struct and evaluated so that a failure gives null: as a struct is never null
     by itself, null tells a failure from a result.
     """
+    from pyspark.errors import AnalysisException
     from pyspark.sql import functions as sql
 
     try:
@@ -73,7 +77,11 @@ def without_errors(rows: DataFrame, select: str, where: str) -> DataFrame | None
             kept = _tried(rows, f"struct(({where}) AS kept)")
             fails = sql.when(kept.isNull(), True).when(kept["kept"], fails).otherwise(False)
         return rows.filter(fails).select(ROW)
+    except AnalysisException:
+        return None
     except Exception:
+        # Spark's wrapper is none of its public parts: without it the rows are still found, by halving, which is slow.
+        log.exception("Rows that fail a query are looked for one half after the other, since they cannot be asked for")
         return None
 
 

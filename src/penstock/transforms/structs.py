@@ -157,3 +157,10 @@ class SchemaCache(Generic[Derived]):
         self._last = schema
         self._result = result
         return result
+
+    def find(self, schema: Schema) -> Derived | None:
+        """The same for column forms; ``None`` when the schema is refused, which each record then reports by itself."""
+        try:
+            return self.get(schema)
+        except DataError:
+            return None

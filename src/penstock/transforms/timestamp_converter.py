@@ -145,22 +145,29 @@ class TimestampConverter(SidedTransform):
         if not self._field:
             if schema is None:
                 return Column(mapped(column, self._convert_inferred, arrow))
-            kind = _kind_of(schema)
-            return Column(mapped(column, lambda value: self._convert(value, kind), arrow), self._target_schema(schema))
+            convert = self._conversion(schema)
+            return None if convert is None else Column(mapped(column, convert, arrow), self._target_schema(schema))
         members = members_of(column)
         if members is None:
             return None
         if schema is None:
-            values = Column(members.get(self._field, pa.nulls(len(batch))))
-            members[self._field] = mapped(values, self._convert_inferred, arrow)
+            held = Column(members.get(self._field, pa.nulls(len(batch))))
+            members[self._field] = mapped(held, self._convert_inferred, arrow)
             return column_of(members)
-        plan = self._structs.get(schema)
-        if not are_complete(members, schema.fields, self._with_default):
+        plan = self._structs.find(schema)
+        if plan is None or not are_complete(members, schema.fields, self._with_default):
             return None
         if plan.field is not None:
-            field_kind, values = _kind_of(plan.field), Column(members[self._field], plan.field)
-            members[self._field] = mapped(values, lambda value: self._convert(value, field_kind), arrow)
+            convert = self._conversion(plan.field)
+            if convert is None:
+                return None
+            members[self._field] = mapped(Column(members[self._field], plan.field), convert, arrow)
         return column_of(members, plan.schema)
+
+    def _conversion(self, schema: Schema) -> Callable[[Any], Any] | None:
+        """What converts values of a schema; ``None`` for one that stands for no time."""
+        kind = _known_kind(schema)
+        return None if kind is None else lambda value: self._convert(value, kind)
 
     def _convert_inferred(self, value: Any) -> Any:
         return None if value is None else self._convert(value, _inferred_kind(value))
@@ -246,14 +253,19 @@ def _date_reader(kind: str) -> _ToMillis:
     return read
 
 
-def _kind_of(schema: Schema) -> str:
+def _known_kind(schema: Schema) -> str | None:
     kind = _KINDS.get(schema.name or "")
     if kind is not None:
         return kind
     if schema.type is SchemaType.STRING:
         return "string"
-    if schema.type is SchemaType.INT64:
-        return "unix"
+    return "unix" if schema.type is SchemaType.INT64 else None
+
+
+def _kind_of(schema: Schema) -> str:
+    kind = _known_kind(schema)
+    if kind is not None:
+        return kind
     message = f"Schema {schema_text(schema)} does not correspond to a known timestamp type format"
     raise DataError(message, CONNECT_EXCEPTION)
 

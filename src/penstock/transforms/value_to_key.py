@@ -68,9 +68,10 @@ class ValueToKey(Transform):
         nothing = pa.nulls(len(batch))
         if schema is None:
             return batch.with_(key=column_of({name: members.get(name, nothing) for name in self._fields}))
-        key_schema, _ = self._schemas.get(schema)
-        if not are_complete(members, key_schema.fields, self._with_default):
+        found = self._schemas.find(schema)
+        if found is None or not are_complete(members, found[0].fields, self._with_default):
             return None
+        key_schema = found[0]
         return batch.with_(key=column_of({name: members[name] for name in self._fields}, key_schema))
 
     def _key_schema(self, schema: Schema) -> tuple[Schema, StructCopier]:

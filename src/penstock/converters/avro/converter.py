@@ -113,7 +113,10 @@ class AvroConverter(RegistryConverter):
     def encode(self, topic: str, column: Column) -> pa.Array | None:
         from .column_writer import write_column
 
-        ready = self.ready_to_write(topic, column.schema)
+        try:
+            ready = self.ready_to_write(topic, column.schema)
+        except PluginError:  # The registry or the schema: each record reports it, or tries again.
+            return None
         return write_column(column, self._parse(ready.text), self._style, ready.prefix)
 
     def decode(self, topic: str, data: pa.Array) -> Column | None:

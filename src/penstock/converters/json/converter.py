@@ -146,15 +146,19 @@ class JsonConverter(ValueAndHeaderConverter):
         return schema, value
 
     def encode(self, topic: str, column: Column) -> pa.Array | None:
-        from .column_writer import json_texts
+        from .column_writer import NullRefused, json_texts
         from .columns import as_bytes, is_plain_string, quoted, wrapped
 
         array, schema = column.array, column.schema
-        prefix, suffix = (self._writer(schema)[0], "}") if self._with_schemas else ("", "")
-        if is_plain_string(column) and not (array.null_count and schema is not None):
-            texts = quoted(array, prefix, suffix)
-        else:
-            texts = wrapped(json_texts(array, schema, self._style), prefix, suffix)
+        # What refuses a value or a schema here refuses it again where values go one by one, and is reported there.
+        try:
+            prefix, suffix = (self._writer(schema)[0], "}") if self._with_schemas else ("", "")
+            if is_plain_string(column) and not (array.null_count and schema is not None):
+                texts = quoted(array, prefix, suffix)
+            else:
+                texts = wrapped(json_texts(array, schema, self._style), prefix, suffix)
+        except (DataError, NullRefused):
+            return None
         return as_bytes(texts, array if schema is None else None)
 
     def decode(self, topic: str, data: pa.Array) -> Column | None:
@@ -166,7 +170,10 @@ class JsonConverter(ValueAndHeaderConverter):
         prefix = string_prefix(data)
         if prefix is None:
             return None
-        schema, _ = self.to_data(topic, f'{prefix}""}}'.encode())
+        try:
+            schema, _ = self.to_data(topic, f'{prefix}""}}'.encode())
+        except DataError:  # The schema is not for strings, or none at all.
+            return None
         strings = decode_strings(data, prefix, "}") if is_string_schema(schema) else None
         return None if strings is None else Column(strings, schema)
 
@@ -189,7 +196,14 @@ class JsonConverter(ValueAndHeaderConverter):
 
         if not self._with_schemas:
             return ShapeBook()
-        return EnvelopeBook(lambda text: self._read(text)[0], self._style.replace_null)
+        return EnvelopeBook(self._schema_of, self._style.replace_null)
+
+    def _schema_of(self, schema_json: bytes) -> Schema | None:
+        """The schema of envelopes; ``None`` also for a wrong or a very deep one, with which values go one by one."""
+        try:
+            return self._reader(schema_json)[0]
+        except (DataError, JsonError, RecursionError):
+            return None
 
     def _writer(self, schema: Schema | None) -> tuple[str, Write]:
         if schema is None:

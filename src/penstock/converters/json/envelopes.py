@@ -41,7 +41,7 @@ class _Envelope:
 
 
 class EnvelopeBook:
-    """Learns envelopes from values, and forgets the oldest. ``schema_of`` reads the schema of a value."""
+    """Learns envelopes from values, and forgets the oldest. ``schema_of`` reads a schema in its JSON form."""
 
     def __init__(self, schema_of: Callable[[bytes], Schema | None], replace_null: bool) -> None:
         self._schema_of = schema_of
@@ -61,7 +61,7 @@ class EnvelopeBook:
             return
         body = text.rstrip(_BLANKS)[:-1].rstrip(_BLANKS)
         payload = bytes(members["payload"])
-        schema = self._schema_of(text)
+        schema = self._schema_of(bytes(members["schema"]))
         if schema is None or not body.endswith(payload):
             return
         envelope = _Envelope(body[: len(body) - len(payload)], text[len(body) :], schema)

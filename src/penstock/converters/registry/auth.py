@@ -12,14 +12,14 @@ from penstock.api.errors import DataError, RetriableError
 from .settings import OauthSettings, RegistrySettings
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 Headers = Callable[[], Mapping[str, str]]
 
 _SHORTEST_LIFE = 1.0
 
 
-def auth_headers(settings: RegistrySettings, http: httpx.Client) -> Headers:
+def auth_headers(settings: RegistrySettings, http: httpx2.Client) -> Headers:
     """A function that gives the authentication headers of the next request."""
     if settings.oauth is not None:
         return _OauthToken(settings.oauth, http).headers
@@ -34,7 +34,7 @@ def auth_headers(settings: RegistrySettings, http: httpx.Client) -> Headers:
 class _OauthToken:
     """An access token by client credentials, asked for again before it expires."""
 
-    def __init__(self, settings: OauthSettings, http: httpx.Client) -> None:
+    def __init__(self, settings: OauthSettings, http: httpx2.Client) -> None:
         self._settings = settings
         self._http = http
         self._token = ""
@@ -51,13 +51,13 @@ class _OauthToken:
         return found
 
     def _renew(self) -> None:
-        import httpx
+        import httpx2
 
         settings = self._settings
         form = {"grant_type": "client_credentials"} | ({"scope": settings.scope} if settings.scope else {})
         try:
             answer = self._http.post(settings.endpoint, data=form, auth=(settings.client_id, settings.client_secret))
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise RetriableError(f"The token endpoint {settings.endpoint} cannot be reached: {error}") from error
         if answer.status_code >= 500:
             raise RetriableError(f"The token endpoint {settings.endpoint} answered {answer.status_code}")
@@ -74,7 +74,7 @@ class _OauthToken:
         self._valid_until = time.monotonic() + max(life - early, _SHORTEST_LIFE)
 
 
-def _json_object(answer: httpx.Response) -> dict[str, Any]:
+def _json_object(answer: httpx2.Response) -> dict[str, Any]:
     try:
         body = answer.json()
     except ValueError:

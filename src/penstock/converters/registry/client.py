@@ -17,7 +17,7 @@ from .errors import BUSY, RegistryRefusal
 from .settings import RegistrySettings
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -65,13 +65,13 @@ class RegistryClient:
     """
 
     def __init__(self, settings: RegistrySettings) -> None:
-        import httpx
+        import httpx2
 
         self._settings = settings
         self._url = 0
-        self._http = httpx.Client(
+        self._http = httpx2.Client(
             headers={"Accept": f"{CONTENT_TYPE}, application/json", **dict(settings.headers)},
-            timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
+            timeout=httpx2.Timeout(settings.read_timeout, connect=settings.connect_timeout),
             verify=settings.tls.context() if settings.tls is not None and _uses_tls(settings) else False,
             proxy=settings.proxy,
             trust_env=False,
@@ -159,7 +159,7 @@ class RegistryClient:
 
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
         """Ask each URL in turn, starting with the one that answered last."""
-        import httpx
+        import httpx2
 
         urls, failures = self._settings.urls, []
         refusal: RegistryRefusal | None = None
@@ -167,7 +167,7 @@ class RegistryClient:
             url = urls[self._url]
             try:
                 return self._ask(url, method, path, body)
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 failures.append(f"{url}: {error or type(error).__name__}")
             except RegistryRefusal as raised:
                 if raised.status not in BUSY:
@@ -191,7 +191,7 @@ class RegistryClient:
         raise AssertionError("the last attempt returns")
 
 
-def _body(answer: httpx.Response) -> Any:
+def _body(answer: httpx2.Response) -> Any:
     try:
         body = answer.json()
     except ValueError:

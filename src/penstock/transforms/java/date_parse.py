@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from operator import mul
 
 from penstock.api.calendar import MILLIS_PER_DAY, gregorian_days
@@ -39,7 +39,7 @@ class DateParser:
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tuple(tokens)
-        now = datetime.now(timezone.utc)
+        now = datetime.now(UTC)
         self._century_start = to_millis(now.replace(year=now.year - 80, day=min(now.day, 28)))
         self._century_year = now.year - 80
         self._plain = _PlainDigits.of(self._tokens)

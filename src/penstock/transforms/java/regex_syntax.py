@@ -1,7 +1,7 @@
 """A parser for Java's regular expressions that writes the same expression for Python's ``re``.
 
-Groups become named ones (``g1``, ``g2``, …), so that helpers for possessive quantifiers, which Python before 3.11
-lacks, do not shift their numbers. Character classes become plain sets of ranges.
+Groups become named ones (``g1``, ``g2``, …), so that a digit after a back reference stays a digit. Character classes
+become plain sets of ranges.
 """
 
 from __future__ import annotations
@@ -71,7 +71,6 @@ class _Parser:
         self.group_count = 0
         self.names: dict[str, int] = {}
         self._closed: set[int] = set()
-        self._atomic = 0
         self._flags: frozenset[str] = frozenset()
 
     def error(self, text: str) -> PatternSyntaxError:
@@ -128,7 +127,7 @@ class _Parser:
             if self._take("?"):
                 atom += "?"
             elif self._take("+"):
-                atom = self._possessive(atom)
+                atom = f"(?>{atom})"
             quantifier = self._quantifier() if self._peek() == "{" else None
         return atom
 
@@ -146,10 +145,6 @@ class _Parser:
             raise self.error("Illegal repetition range")
         self.at = found.end()
         return found[0]
-
-    def _possessive(self, inner: str) -> str:
-        self._atomic += 1
-        return f"(?:(?=(?P<a{self._atomic}>{inner}))(?P=a{self._atomic}))"
 
     def _atom(self) -> str:
         char = self._peek()
@@ -190,7 +185,7 @@ class _Parser:
             self.names[name[0]] = self.group_count + 1
             return self._capturing(outer)
         if self._take("?>"):
-            return self._possessive(self._inside(outer))
+            return f"(?>{self._inside(outer)})"
         found = _FLAGS.match(self.pattern, self.at + 1)
         if found is None or self.pattern[found.end() : found.end() + 1] != ":":
             raise self.error("Unknown inline modifier")
