@@ -11,13 +11,13 @@ from tests.support.kafka import KafkaBroker
 from tests.support.probes import SETTINGS, wait_for_spark
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def broker() -> Iterator[KafkaBroker]:
     with KafkaBroker() as running:
         yield running
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def other_broker() -> Iterator[KafkaBroker]:
     """A Kafka cluster that is not the workers' own."""
     with KafkaBroker() as running:

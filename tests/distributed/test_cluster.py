@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.cli.client.conftest import Client
@@ -148,7 +148,7 @@ def test_internal_requests_need_the_session_key(cluster: Cluster, probe: MakePro
     wait_until(lambda: "session-key" in newest(cluster, "config"), "the leader has made a key")
     body = json.dumps([{"task.class": "x"}]).encode()
 
-    def post(**headers: str) -> httpx.Response:
+    def post(**headers: str) -> httpx2.Response:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         path = f"/connectors/{asked.name}/tasks"
         return asked.worker.http.post(path, content=body, headers={"Content-Type": "application/json", **given})

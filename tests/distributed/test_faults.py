@@ -77,6 +77,18 @@ def test_the_work_of_a_killed_worker_goes_on_elsewhere(cluster: Cluster, load: s
     cluster.any().wait_state(load, "PAUSED", TASKS)
 
 
+def test_a_request_right_after_the_death_of_the_leader_is_done_by_the_next(cluster: Cluster, tmp_path: Path) -> None:
+    for worker in cluster.workers:
+        if not worker.running:
+            worker.start()
+    leader, asked = cluster.leader(), cluster.follower()
+    probe = Probe(asked, tmp_path)
+    leader.kill()
+    probe.create(initial_state="STOPPED")
+    assert probe.request("DELETE").status_code == 204
+    assert cluster.leader() is not leader
+
+
 def test_a_worker_that_slept_past_its_session_does_not_write_any_more(cluster: Cluster, load: str) -> None:
     sleeper = cluster.follower()
     sleeper.signal(signal.SIGSTOP)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from confluent_kafka import KafkaException, Producer
 
@@ -53,7 +53,7 @@ def signature(cluster: Cluster) -> dict[str, str]:
     return sign(b"", read_session_key(json.loads(keys[-1].value or b"")), SigningSettings())
 
 
-def fence(worker: PenstockProcess, name: str, headers: dict[str, str] | None = None) -> httpx.Response:
+def fence(worker: PenstockProcess, name: str, headers: dict[str, str] | None = None) -> httpx2.Response:
     return worker.http.put(f"/connectors/{name}/fence", headers=headers or {})
 
 

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.rest.users import PasswordHash, Role, User
@@ -62,7 +62,7 @@ def guarded(
     cluster = Cluster(broker, folder, 2, {**SETTINGS, **guards})
     for worker in cluster.workers:
         worker.listen_on("127.0.0.1", tls)
-        worker.http.auth = httpx.BasicAuth(*ADMIN)
+        worker.http.auth = httpx2.BasicAuth(*ADMIN)
     with cluster as running:
         yield running
 
@@ -89,7 +89,7 @@ def test_a_reader_changes_nothing_anywhere(guarded: Cluster, tls: ssl.SSLContext
         body = {"name": "other", "config": GENERATOR}
         assert worker.http.post("/connectors", json=body, auth=READER).status_code == 403
         assert worker.http.post("/connectors", json=body, auth=(ADMIN[0], "wrong")).status_code == 401
-        assert httpx.post(f"{worker.url}/connectors", json=body, verify=tls).status_code == 401
+        assert httpx2.post(f"{worker.url}/connectors", json=body, verify=tls).status_code == 401
         assert worker.http.get("/connectors", auth=READER).json() == []
 
 
@@ -109,7 +109,7 @@ def test_a_reader_is_not_shown_the_topic_with_all_configurations_and_the_key_of_
 def test_what_workers_ask_each_other_is_refused_without_their_key(guarded: Cluster, tls: ssl.SSLContext) -> None:
     forged = {"X-Connect-Authorization": "AAAA", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}
     for worker in guarded.workers:
-        with httpx.Client(base_url=worker.url, verify=tls) as stranger:
+        with httpx2.Client(base_url=worker.url, verify=tls) as stranger:
             assert stranger.post("/connectors/made/tasks", json=[]).status_code == 400
             assert stranger.post("/connectors/made/tasks", json=[], headers=forged).status_code == 403
             assert stranger.put("/connectors/made/fence", headers=forged).status_code == 403
@@ -119,5 +119,5 @@ def test_what_workers_ask_each_other_is_refused_without_their_key(guarded: Clust
 def test_nobody_comes_in_without_a_certificate(guarded: Cluster, certificates: tuple[Path, Path]) -> None:
     without = ssl.create_default_context(cafile=str(certificates[1]))
     for worker in guarded.workers:
-        with pytest.raises(httpx.HTTPError):
-            httpx.get(f"{worker.url}/health", verify=without)
+        with pytest.raises(httpx2.HTTPError):
+            httpx2.get(f"{worker.url}/health", verify=without)

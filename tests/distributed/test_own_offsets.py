@@ -81,6 +81,20 @@ def test_a_source_with_an_offsets_topic_of_its_own(cluster: Cluster, probe: Make
     assert source.request("DELETE").status_code == 204
 
 
+def test_initial_offsets_take_the_place_of_those_in_a_topic_of_its_own(cluster: Cluster, probe: MakeProbe) -> None:
+    source = probe()
+    own = f"{source.name}-own-offsets"
+    source.create_running({"count": "30", "offsets.storage.topic": own}, tasks=2)
+    wait_until(lambda: next_of(source) == {0: 30, 1: 30}, "sixty records")
+    assert source.request("DELETE").status_code == 204
+    entry = {"partition": {"task": 0}, "offset": {"next": 20}}
+    source.create(initial_state="STOPPED", initial_offsets=[entry])
+    assert source.offsets() == [entry]
+    left = {json.dumps({"task": 0}): {"next": 20}, json.dumps({"task": 1}): None}
+    assert offsets_in(cluster.broker, own, source.name) == left
+    assert source.request("DELETE").status_code == 204
+
+
 def test_offsets_of_the_workers_topic_are_taken_over_by_a_topic_of_its_own(cluster: Cluster, probe: MakeProbe) -> None:
     source = probe().create_running({"count": "30"})
     wait_until(lambda: next_of(source) == {0: 30}, "thirty records")

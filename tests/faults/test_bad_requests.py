@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import psutil
 import pytest
 import schemathesis
@@ -172,7 +172,7 @@ def test_slow_clients_hold_up_nobody(worker: PenstockProcess) -> None:
             client.sendall(beginnings[number % len(beginnings)])
             slow.append(client)
         for _ in range(20):
-            assert httpx.get(f"{worker.url}/connectors/steady/status", timeout=60).status_code == 200
+            assert httpx2.get(f"{worker.url}/connectors/steady/status", timeout=60).status_code == 200
     finally:
         for client in slow:
             client.close()
@@ -185,7 +185,7 @@ def test_a_client_that_does_not_read_its_answers_holds_up_nobody(worker: Penstoc
         sender = threading.Thread(target=send_quietly, args=(client, requests), daemon=True)
         sender.start()
         for _ in range(20):
-            assert httpx.get(f"{worker.url}/connectors", timeout=60).status_code == 200
+            assert httpx2.get(f"{worker.url}/connectors", timeout=60).status_code == 200
         client.shutdown(socket.SHUT_RDWR)
         sender.join(120)
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from tests.support.cluster import Cluster
 from tests.support.java import java_that_never_starts
 from tests.support.kafka import KafkaBroker
-from tests.support.probes import SETTINGS, Probe
+from tests.support.probes import SETTINGS, Probe, make_topic
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -29,6 +29,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProce
     """All that a worker remembers is in one database."""
     folder = tmp_path_factory.mktemp("embedded")
     with PenstockProcess(folder, SETTINGS, java_that_never_starts(folder)) as worker:
+        make_topic(worker, TOPIC)
         yield worker
 
 
@@ -165,7 +166,7 @@ def killed_within(
 ) -> None:
     """The worker dies of this request, and is started again."""
     worker.restart(PENSTOCK_FAULT=point)
-    with pytest.raises(httpx.HTTPError):
+    with pytest.raises(httpx2.HTTPError):
         worker.http.request(method, path, json=body)
     assert worker.wait_for_exit() == -signal.SIGKILL
     worker.start()

@@ -74,7 +74,7 @@ def test_killed_while_a_start_puts_files_in_their_place(pipeline: Pipeline) -> N
         newest = published(data_dir)[-1]
         newest.rename(topic_folders(data_dir).staged / newest.name.partition("-")[2])
 
-    wait_until(lambda: published(pipeline.worker.data_dir), "a batch was large enough for a file")
+    wait_until(lambda: published(pipeline.worker.data_dir), "a batch was large enough for a file", 600)
     killed_during_recovery(pipeline, "recovery-publish", leave_a_file_staged)
 
 

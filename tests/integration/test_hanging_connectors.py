@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import httpx
+import httpx2
 import pytest
 
-from tests.support.probes import SETTINGS, Probe, message, wait_for_spark
+from tests.support.probes import SETTINGS, Probe, make_topic, message, wait_for_spark
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -43,6 +43,7 @@ def limited_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Penstoc
     folder = tmp_path_factory.mktemp("limited")
     with PenstockProcess(folder / "worker", LIMITS) as worker:
         wait_for_spark(worker, folder)
+        make_topic(worker, "t")
         yield worker
 
 
@@ -108,8 +109,8 @@ def assert_can_be_deleted(made: Probe) -> None:
 # -- requests that wait for user code
 
 
-def post(made: Probe) -> httpx.Response:
-    return httpx.post(
+def post(made: Probe) -> httpx2.Response:
+    return httpx2.post(
         f"{made.worker.url}/connectors", json={"name": made.name, "config": made.config}, timeout=LATE_SECONDS
     )
 
@@ -122,7 +123,7 @@ def test_connectors_that_hang_while_they_are_validated_are_not_created(probe: Ma
     answers = [
         in_background(post, asked),
         in_background(post, unmade),
-        in_background(httpx.put, asked.worker.url + path, json=config, timeout=LATE_SECONDS),
+        in_background(httpx2.put, asked.worker.url + path, json=config, timeout=LATE_SECONDS),
     ]
     assert_others_are_fast(probe)
     for answer in answers:
@@ -146,15 +147,15 @@ def test_a_connector_whose_new_configuration_hangs_in_validate_goes_on_and_obeys
         assert "hang" not in source.request("GET", "/config").json()
 
 
-def reconfigure(source: Probe, method: str) -> httpx.Response:
+def reconfigure(source: Probe, method: str) -> httpx2.Response:
     """Give it a configuration whose validation hangs."""
     url = f"{source.worker.url}/connectors/{source.name}/config"
     body = {**source.config, "name": source.name, "hang": "validate"}
-    return httpx.request(method, url, json=body, timeout=LATE_SECONDS)
+    return httpx2.request(method, url, json=body, timeout=LATE_SECONDS)
 
 
 def test_a_connector_that_hangs_in_alter_offsets_keeps_its_offsets(probe: MakeProbe) -> None:
-    requests: list[Callable[[Probe], httpx.Response]] = [
+    requests: list[Callable[[Probe], httpx2.Response]] = [
         set_an_offset,
         lambda stuck: stuck.request("DELETE", "/offsets"),
         lambda stuck: stuck.request("DELETE", "?includeOffsets=true"),
@@ -174,7 +175,7 @@ def test_a_connector_that_hangs_in_alter_offsets_keeps_its_offsets(probe: MakePr
         assert_can_be_deleted(one)
 
 
-def set_an_offset(made: Probe) -> httpx.Response:
+def set_an_offset(made: Probe) -> httpx2.Response:
     if "topics" in made.config:
         return made.alter(({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 3}))
     return made.alter(({"task": 0}, {"next": 3}))

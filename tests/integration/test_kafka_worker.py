@@ -177,6 +177,22 @@ def test_offsets_of_a_group_of_ones_own_are_altered_and_reset(
     assert worker.http.get("/connectors/own/offsets").json() == {"offsets": []}
 
 
+def test_a_setting_that_kafkas_consumer_refuses_fails_the_task_alone(worker: PenstockProcess, tmp_path: Path) -> None:
+    config = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": "story"}
+    worker.create("few", {**config, "consumer.override.max.poll.records": "-5"})
+
+    def states() -> list[str]:
+        status = worker.status("few")
+        return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+
+    wait_until(lambda: states() == ["RUNNING", "FAILED"], "the task has failed")
+    text = "Invalid value -5 for configuration max.poll.records: Value must be at least 1"
+    assert text in worker.status("few")["tasks"][0]["trace"]
+    refused = worker.http.get("/connectors/few/offsets")
+    assert (refused.status_code, refused.json()["message"]) == (400, text)
+    assert worker.http.delete("/connectors/few").status_code == 204
+
+
 def test_bad_records_go_to_a_dead_letter_topic(worker: PenstockProcess, kafka: KafkaClients, tmp_path: Path) -> None:
     kafka.produce(kafka.make("mixed"), [b'{"a":1}', b"not json", b'{"a":2}'])
     config = {

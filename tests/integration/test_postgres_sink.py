@@ -44,7 +44,7 @@ def running() -> Iterator[PostgresServer]:
 def server(running: PostgresServer) -> PostgresServer:
     for key in list(_sessions):
         _sessions.pop(key).connection.close()
-    running.run("DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    running.clear()
     return running
 
 

@@ -28,7 +28,7 @@ def running() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def server(running: PostgresServer) -> PostgresServer:
-    running.run("DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    running.clear()
     return running
 
 

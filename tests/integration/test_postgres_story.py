@@ -34,7 +34,7 @@ def server() -> Iterator[PostgresServer]:
 @pytest.fixture
 def database(server: PostgresServer, shared_worker: PenstockProcess) -> Iterator[PostgresServer]:
     """The server with an empty schema ``public`` and no ``copy``; a test that fails leaves no connector behind."""
-    server.run("DROP SCHEMA IF EXISTS copy CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    server.clear()
     yield server
     delete(shared_worker, *shared_worker.http.get("/connectors").json())
     wait_until(lambda: slots(server) == [], "no slot is left")

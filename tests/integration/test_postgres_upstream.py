@@ -26,7 +26,8 @@ def running() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def server(running: PostgresServer) -> Iterator[PostgresServer]:
-    running.run("DROP SCHEMA public CASCADE", "CREATE SCHEMA public", "CREATE TABLE t (id int PRIMARY KEY)")
+    running.clear()
+    running.run("CREATE TABLE t (id int PRIMARY KEY)")
     yield running
     running.run("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE NOT active")
     for (name,) in running.run("SELECT pubname FROM pg_publication"):

@@ -42,7 +42,7 @@ def running() -> Iterator[PostgresServer]:
 def server(running: PostgresServer) -> PostgresServer:
     for key in list(_sessions):
         _sessions.pop(key).connection.close()
-    running.run("DROP SCHEMA IF EXISTS copy CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    running.clear()
     return running
 
 
@@ -108,20 +108,21 @@ def test_large_values_that_stayed_are_in_the_copy_whatever_their_type(
     server.run(*(f"INSERT INTO t SELECT {number}, 0, {values}" for number in range(1, 6)))
     captures.append(Capture(server, "toast").run())
 
-    def same() -> bool:
+    def different() -> list[Any]:
         copy(server, captures[0].run())
-        shown = f"SELECT id, n, {', '.join(f'{name}::text' for name in LARGE)} FROM"
-        return server.run(f"{shown} t ORDER BY id") == server.run(f"{shown} copy.t ORDER BY id")
+        shown = f"SELECT id, n, {', '.join(f'md5({name}::text), left({name}::text, 20)' for name in LARGE)} FROM"
+        ours, theirs = (set(server.run(f"{shown} {table}")) for table in ("t", "copy.t"))
+        return sorted(ours ^ theirs, key=str)
 
     copy(server, captures[0])
     server.run("UPDATE t SET n = 1")
     captures[0].run()
     told = [record.value["after"] for record in captures[0].topics["toast.public.t"]]
     assert all(len(row["ints"]) == 3000 and row["bits"] and row["num"] for row in told)
-    assert same()
+    assert different() == []
     server.run("UPDATE t SET id = id + 10 WHERE id > 2", "UPDATE t SET n = 3", "DELETE FROM t WHERE id = 15")
     server.run("UPDATE t SET n = 4, ints = NULL WHERE id = 14")
-    assert same()
+    assert different() == []
 
 
 def test_a_row_with_a_new_key_has_its_large_values(server: PostgresServer, captures: list[Capture]) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
@@ -205,7 +205,7 @@ def test_the_embedded_log_has_the_same_transactions(embedded: PenstockProcess, t
 
 
 def embedded_values(worker: PenstockProcess, topic: str) -> list[str]:
-    answer: httpx.Response = worker.http.get(f"/topics/{topic}/records", params={"limit": "1000"})
+    answer: httpx2.Response = worker.http.get(f"/topics/{topic}/records", params={"limit": "1000"})
     assert answer.status_code == 200, answer.text
     return [record["value"]["text"] for record in answer.json()["records"]]
 

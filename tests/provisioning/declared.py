@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -70,7 +70,7 @@ class Files:
         found: dict[str, Any] = answer.json()
         return found
 
-    def post(self, **more: Any) -> httpx.Response:
+    def post(self, **more: Any) -> httpx2.Response:
         return self.worker.http.post("/pipelines/apply", json=self.body(**more))
 
     def apply(self, **more: Any) -> list[dict[str, Any]]:

@@ -40,6 +40,15 @@ def _accepted(key: str, value: str) -> Step:
     return wait
 
 
+def _cleaned_up(files: Files, probe: DeclaredProbe) -> None:
+    """Wait until the deletion hook has not only been called: a new connector of the name waits for its clean-up."""
+
+    def names() -> list[str]:
+        return [cleanup["connector"] for cleanup in files.worker.http.get("/lifecycle/cleanups").json()]
+
+    wait_until(lambda: probe.name not in names(), "it is cleaned up")
+
+
 @dataclass(frozen=True)
 class Case:
     """``first`` and ``second`` are what the file says of a connector and of its pipeline; ``None``: it is not there.
@@ -97,7 +106,8 @@ CASES = [
                 _accepted("count", "7"))),
     Case("the API deleted it", {}, {}, [("create", "starts", ["created"])],
          ["on_created", "on_deleted", "on_created"],
-         steps=(RUNS, _request("DELETE", ""), lambda files, probe: probe.wait_hooks("on_created", "on_deleted"))),
+         steps=(RUNS, _request("DELETE", ""), lambda files, probe: probe.wait_hooks("on_created", "on_deleted"),
+                _cleaned_up)),
     Case("gone from the file", {}, None, [("delete", "ends", ["deleted"])], ["on_created", "on_deleted"],
          steps=(RUNS,)),
     Case("gone from the file before its first start", {}, None, [("delete", "ends", [])], [], ("stopped", None)),

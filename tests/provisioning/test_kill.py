@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.provisioning.declared import Files
@@ -32,7 +32,7 @@ def test_the_next_apply_reaches_the_goal(point: str, tmp_path: Path) -> None:
         fleet = Fleet(files, tmp_path)
         fleet.set_up()
         files.declare("a.yaml", *fleet.second("raise" if "undo" in point else "true"))
-        with pytest.raises(httpx.HTTPError):
+        with pytest.raises(httpx2.HTTPError):
             files.post()
         worker.wait_for_exit()
 

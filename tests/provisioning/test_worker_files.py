@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.provisioning.declared import DeclaredProbe, pipeline
@@ -146,7 +146,7 @@ def test_a_hanging_validation_holds_up_neither_the_api_nor_other_connectors(tmp_
 
 
 @contextmanager
-def _run(tmp_path: Path, *arguments: str) -> Iterator[tuple[httpx.Client, Path]]:
+def _run(tmp_path: Path, *arguments: str) -> Iterator[tuple[httpx2.Client, Path]]:
     """``penstock run`` with probe connectors, ended by Ctrl-C."""
     worker_file = tmp_path / "worker.properties"
     worker_file.write_text("".join(f"{key}={value}\n" for key, value in SETTINGS.items()))
@@ -163,7 +163,7 @@ def _run(tmp_path: Path, *arguments: str) -> Iterator[tuple[httpx.Client, Path]]
             start_new_session=True,
         )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as http:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as http:
             wait_until(lambda: http.get("/health").status_code == 200, "healthy")
             yield http, output
         process.send_signal(signal.SIGINT)

@@ -43,3 +43,18 @@ def test_what_was_abandoned_is_shown_as_unassigned(store: StatusStore) -> None:
     assert shown is not None
     assert (shown.connector.state, [task.state for _, task in shown.tasks]) == (State.UNASSIGNED, [State.UNASSIGNED])
     assert list(alive.abandoned({"alive:8083"})) == []
+
+
+def test_of_a_connector_that_was_created_again_only_what_is_left_of_the_old_one_is_forgotten(
+    store: StatusStore,
+) -> None:
+    statuses = statuses_of(store, "here:8083")
+    statuses.connector("a", State.UNASSIGNED)
+    for number in range(3):
+        statuses.task(TaskId("a", number), State.RUNNING)
+    statuses.use_topic(TaskId("a", 0), "lines")
+    statuses.forget_former("a", 1)
+    shown = statuses.of("a")
+    assert shown is not None
+    assert (shown.connector.state, [number for number, _ in shown.tasks]) == (State.UNASSIGNED, [0])
+    assert statuses.topics("a") == []

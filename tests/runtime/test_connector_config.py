@@ -79,10 +79,11 @@ def test_the_transform_chain(plugins: Plugins) -> None:
     assert load(drop.predicate.target).java_class == f"{TRANSFORMS}.predicates.HasHeaderKey"
 
 
-def test_an_unknown_predicate_fails_as_in_kafka_connect(plugins: Plugins) -> None:
+def test_an_unknown_predicate_fails_whoever_needs_the_transforms_as_in_kafka_connect(plugins: Plugins) -> None:
     change = {"transforms": "t", "transforms.t.type": "Filter", "transforms.t.predicate": "q"}
+    parsed = parse_connector_config(plugins, WORKER, {**SOURCE, **change})
     with pytest.raises(UnknownPredicate, match=r"Unknown configuration 'predicates.q.plugin.version'") as error:
-        parse_connector_config(plugins, WORKER, {**SOURCE, **change})
+        _ = parsed.transforms
     assert error.value.exception == "org.apache.kafka.connect.errors.ConnectException"
 
 

@@ -85,6 +85,8 @@ NAMELESS = "Connector configuration at 'f' is missing the mandatory 'name' confi
             '{"name": "a", "config": {}, "initial_state": "GONE"}',
             "'initial_state' at 'f' is \"GONE\"; it must be one of",
         ),
+        ('{"name": "a", "config": {}, "initial_offsets": {}}', "'initial_offsets' at 'f' must be a list of objects"),
+        ('{"name": "a", "config": {}, "initial_offsets": [], "offsets": []}', "two names for the same: give one of"),
         ('{"name": "a", "config": {}, "offsets": {}}', "'offsets' at 'f' must be a list of objects"),
         ('{"name": "a", "config": {}, "offsets": [{"partition": 1}]}', "'offsets' at 'f' must be a list of objects"),
         ("name=a\nb=\\u12", "Connector configuration at 'f': line 2: malformed"),

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 LOOK = """
 import gc, weakref
+
 from penstock.runtime.garbage import collect_rarely
 
 class Circle:
@@ -27,6 +30,7 @@ print(lost() is None)
 """
 
 
+@pytest.mark.integration
 def test_what_is_there_is_left_alone_and_circles_that_come_later_still_go() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", LOOK]

@@ -11,6 +11,8 @@ from penstock.runtime.health import TaskHealth, judge, judge_connector, judge_ta
 from penstock.runtime.metrics import TaskMetrics
 from penstock.runtime.requests import ComponentStatus, State
 from penstock.runtime.traces import headline
+from penstock.spark.splits import Receipt
+from penstock.topics.interface import Staged
 
 HERE = "worker:8083"
 TRACE = 'Traceback (most recent call last):\n  File "x.py", line 1, in put\n    boom\nValueError: no such table\n'
@@ -89,6 +91,41 @@ def test_a_batch_that_takes_too_long_stalls() -> None:
     assert task(metrics=TaskMetrics(busy_since=time.monotonic())).health == "healthy"
 
 
+def batch(read: int, failed: int, topic: str = "") -> list[Receipt]:
+    letters = [Staged(topic, 0, failed, 0, 0)] if topic and failed else []
+    return [Receipt(read=read, written=read - failed, skipped=failed, failed=failed, dead_letters=letters)]
+
+
+def test_a_task_whose_records_fail_is_degraded_until_newer_ones_go_through() -> None:
+    metrics = TaskMetrics()
+    metrics.add(batch(30_000, 30_000, "orders-dead"))
+    found = task(metrics=metrics)
+    assert (found.health, found.reason) == (
+        "degraded",
+        "100% of the newest 30000 records failed, 30000 since the task was started: "
+        "they are dead letters in topic orders-dead.",
+    )
+    assert together(task(1), found) == ("degraded", f"Task 0: {found.reason}")
+    metrics.add(batch(900, 0))
+    assert task(metrics=metrics).health == "degraded"
+    metrics.add(batch(100, 0))
+    assert task(metrics=metrics).health == "healthy"
+
+
+def test_a_few_failed_records_among_many_are_no_trouble_and_skipped_ones_are_told() -> None:
+    metrics = TaskMetrics()
+    for _ in range(20):
+        metrics.add(batch(100, 9))
+    assert task(metrics=metrics).health == "healthy"
+    metrics.add(batch(100, 100))
+    found = task(metrics=metrics)
+    assert (found.health, str(found.reason).endswith("they were skipped and are in no dead letter topic.")) == (
+        "degraded",
+        True,
+    )
+    assert "18% of the newest 1000 records failed, 280 since" in str(found.reason)
+
+
 def test_what_runs_elsewhere_is_judged_by_its_status() -> None:
     found = judge_task(0, status(State.RUNNING), Attempts(), None, 60)
     assert (found.health, found.live, found.last_progress) == ("healthy", False, None)
@@ -109,3 +146,7 @@ def test_the_headline_of_a_trace_is_what_happened() -> None:
     assert headline("org.example.Bad: first\nTraceback …") == "org.example.Bad: first"
     assert headline("a.B: first\n\tat x\nCaused by: c.D: second\n\tat y") == "c.D: second"
     assert headline(None) == "(no trace)"
+    place = "offset 17 of orders-0, at VALUE_CONVERTER (x.Y)"
+    assert headline(f"a.B: first\nCaused by: c.D: second\nTraceback …\n  Failed record: {place}") == (
+        f"c.D: second (the record: {place})"
+    )

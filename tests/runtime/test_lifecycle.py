@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -27,8 +29,9 @@ from penstock.runtime.hooks import ConnectorGone, HookFailed, Hooks, new_cleanup
 from penstock.runtime.lifecycle import Due, Hook, due
 from penstock.runtime.plugins import PluginEntry, PluginKind, UnknownPlugin
 from penstock.runtime.secrets import masked
+from penstock.storage.config_records import connector_record
 from penstock.storage.config_store import ConfigStore
-from penstock.storage.lifecycle_records import Cleanup, HookCall, Lifecycle
+from penstock.storage.lifecycle_records import Cleanup, HookCall, Lifecycle, cleanup_record, lifecycle_record
 from penstock.storage.log import LogRecord
 from penstock.storage.memory_log import MemoryLog
 
@@ -78,19 +81,51 @@ class Told(Plain):
         self._note(f"deleted {old['mark']}", old)
 
     def _note(self, what: str, config: Mapping[str, str]) -> None:
+        assert self.settings["mark"] == config["mark"], "hooks are called on a configured connector"
         Told.told.append(what)
         Told.behave(config)
+
+
+class HeldLog(MemoryLog):
+    """Once it is held, an append waits until it is released; another worker may append in between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hold = False
+        self.held: list[tuple[Sequence[LogRecord], Future[None]]] = []
+
+    def append(self, records: Sequence[LogRecord]) -> Future[None]:
+        if not self.hold:
+            return super().append(records)
+        self.held.append((records, Future()))
+        return self.held[-1][1]
+
+    def release(self, error: Exception | None = None) -> None:
+        """Write what waits, in order; with an error the last of it fails."""
+        held, self.held = self.held, []
+        failing = held.pop()[1] if error is not None else None
+        for records, written in held:
+            super().append(records)
+            written.set_result(None)
+        if failing is not None:
+            failing.set_exception(error)
+
+    def append_elsewhere(self, *records: LogRecord) -> None:
+        """What another worker writes now."""
+        super().append(records)
 
 
 class World:
     """Hooks and clean-ups of one worker on a log in memory, with connectors whose classes can be exchanged."""
 
     def __init__(self, log: MemoryLog | None = None, seconds: float = 5.0) -> None:
-        self.log = log or MemoryLog()
+        self.log = log or HeldLog()
         self.configs = ConfigStore(self.log)
         self.configs.start()
         self.calls = UserCode()
         self.classes: dict[str, type[Any]] = {"Source": Told, "Other": Told, "Plain": Plain}
+        self.targets: dict[str, str] = {}
+        """Of classes that are known by two names."""
         self.values = {"${env:PASSWORD}": "the-password"}
         self.hooks = Hooks(self.configs, self.calls, self.plugin, self._resolve, seconds)
         self.done: list[str] = []
@@ -99,7 +134,8 @@ class World:
         name = str(config["connector.class"])
         if name not in self.classes:
             raise UnknownPlugin(f"no {name}")
-        return PluginEntry(PluginKind.SOURCE, name, "1", f"plugins:{name}", self.classes[name])
+        target = self.targets.get(name, f"plugins:{name}")
+        return PluginEntry(PluginKind.SOURCE, name, "1", target, self.classes[name])
 
     def _resolve(self, config: Raw) -> dict[str, str]:
         return {key: self.values.get(value, value) for key, value in config.items() if value is not None}
@@ -170,6 +206,69 @@ def test_a_class_that_gains_hooks_is_told_of_its_creation_at_the_next_start(worl
     assert world.hooks.is_due("c", plain)
     assert world.start(plain)
     assert Told.told == ["created a"]
+
+
+def test_a_hook_that_has_failed_and_a_clean_up_are_obstacles_and_a_call_in_progress_is_none(world: World) -> None:
+    failed = HookCall("updated", B, 1, 1, "PluginError: no")
+    assert world.hooks.obstacle("c", B) is None
+    world.put(B, Lifecycle(A, replace(failed, error=None)))
+    assert world.hooks.obstacle("c", B) is None
+    world.put(B, Lifecycle(A, failed))
+    obstacle = world.hooks.obstacle("c", B)
+    assert obstacle is not None
+    assert obstacle.startswith("on_updated() of its connector has failed")
+    assert obstacle.endswith("POST /connectors/c/restart. It failed with PluginError: no")
+    assert world.hooks.obstacle("c", A) is None, "nothing has to be called to go back"
+    world.configs.put_cleanup(new_cleanup("c", C))
+    assert "GET /lifecycle/cleanups" in (world.hooks.obstacle("c", B) or "")
+
+
+def test_what_is_due_is_what_the_class_has(world: World) -> None:
+    class Deleting(Plain):
+        def on_deleted(self, old: Mapping[str, str]) -> None:
+            raise NotImplementedError
+
+    world.put(A)
+    assert (world.hooks.due("c", A), world.hooks.expected("c", A)) == (Hook.CREATED, [(Hook.CREATED, None, A)])
+    world.put(A, Lifecycle(A))
+    assert (world.hooks.due("c", A), world.hooks.expected("c", A)) == (None, [])
+    assert (world.hooks.due("c", B), world.hooks.expected("c", B)) == (Hook.UPDATED, [(Hook.UPDATED, A, B)])
+    assert world.hooks.expected("c", None) == [(Hook.DELETED, A, None)]
+    world.classes["Source"] = Deleting
+    assert (world.hooks.due("c", B), world.hooks.expected("c", B)) == (None, [])
+
+
+def test_another_name_of_the_same_class_is_an_update_and_another_class_is_not(world: World) -> None:
+    world.targets = {"Source": "plugins:Told", "Other": "plugins:Told"}
+    world.put(OTHER, Lifecycle(A))
+    assert world.hooks.due("c", OTHER) is Hook.UPDATED
+    world.targets = {}
+    assert world.hooks.due("c", OTHER) is Hook.CREATED
+    assert world.hooks.expected("c", OTHER) == [(Hook.DELETED, A, None), (Hook.CREATED, None, OTHER)]
+
+
+@pytest.mark.parametrize("missing", ["Source", "Other"])
+def test_a_class_that_is_not_installed_is_another_one(world: World, missing: str) -> None:
+    world.put(OTHER, Lifecycle(A))
+    del world.classes[missing]
+    assert world.hooks.due("c", OTHER) is Hook.CREATED
+
+
+def test_the_configuration_that_an_update_goes_to_is_in_doubt_while_it_runs(world: World) -> None:
+    world.put(B, Lifecycle(A))
+    noted: list[Lifecycle] = []
+    Told.behave = staticmethod(lambda config: noted.append(world.lifecycle()))
+    assert world.start(B)
+    assert (noted[0].active, noted[0].doubtful) == (A, B)
+
+
+def test_a_call_that_is_tried_again_has_not_failed_yet(world: World) -> None:
+    late = HookCall("created", A, 1, 3, "too late", timed_out=True)
+    world.put(A, Lifecycle(None, late))
+    noted: list[HookCall] = []
+    Told.behave = staticmethod(lambda config: noted.append(world.pending()))
+    assert world.start(A)
+    assert noted == [HookCall("created", A, 1, 4)]
 
 
 def test_a_class_with_only_a_deletion_hook_is_told_of_the_deletion_of_what_was_started(world: World) -> None:
@@ -269,6 +368,284 @@ def test_a_hook_that_ends_after_the_deletion_writes_nothing(world: World) -> Non
         world.start(A)
     assert world.lifecycle() == Lifecycle()
     assert [cleanup.config for cleanup in world.cleanups()] == [A]
+
+
+# -- a connector that is deleted around a call: of two who write at the same time the later one knows the other
+
+
+REMOVED = (connector_record("c", None), lifecycle_record("c", None))
+"""What somebody writes who does not know of any hook."""
+
+
+def in_doubt(world: World) -> list[tuple[Raw, Raw | None]]:
+    """What clean-ups are left, each with its second configuration."""
+    return [(cleanup.config, cleanup.doubtful) for cleanup in world.cleanups()]
+
+
+@pytest.fixture
+def held(world: World) -> HeldLog:
+    """The log of ``world``."""
+    assert isinstance(world.log, HeldLog)
+    return world.log
+
+
+async def ends(log: HeldLog, work: Awaitable[Any]) -> Any:
+    """What comes of work while each write takes a moment."""
+    running = asyncio.ensure_future(work)
+    while not running.done():
+        await turns()
+        log.release()
+    return await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.parametrize("active", [None, A], ids=["created", "updated"])
+def test_a_deletion_that_overtakes_a_call_leaves_it_uncalled(world: World, held: HeldLog, active: Raw | None) -> None:
+    world.put(B, Lifecycle(active))
+
+    async def work() -> None:
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", B))
+        await until(lambda: len(held.held) == 1)
+        removed = world.configs.remove_connector("c", world.hooks.cleanup_for("c"))
+        (outcome,) = await ends(held, starting)
+        assert isinstance(outcome, ConnectorGone)
+        assert removed.done()
+
+    asyncio.run(work())
+    assert Told.told == []
+    assert "c" not in world.configs.snapshot().lifecycles
+    assert in_doubt(world) == ([] if active is None else [(active, None)])
+
+
+@pytest.mark.parametrize("active", [None, A], ids=["created", "updated"])
+def test_a_deletion_while_a_call_is_noted_calls_neither_hook_or_both(
+    world: World, held: HeldLog, active: Raw | None
+) -> None:
+    world.put(B, Lifecycle(active))
+
+    async def work() -> None:
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", B))
+        await until(lambda: len(held.held) == 1)
+        await ends(held, asyncio.gather(world.hooks.remove("c"), starting, return_exceptions=True))
+
+    asyncio.run(work())
+    uncalled = [] if active is None else [(active, None)]
+    assert in_doubt(world) == ([(B, None)] if Told.told else uncalled)
+    assert "c" not in world.configs.snapshot().lifecycles
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "created again"])
+def test_a_note_that_comes_after_a_deletion_elsewhere_is_taken_back(world: World, held: HeldLog, again: bool) -> None:
+    world.put(A)
+
+    async def work() -> None:
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", A))
+        await until(lambda: len(held.held) == 1)
+        held.append_elsewhere(*REMOVED, *([connector_record("c", A)] if again else []))
+        (outcome,) = await ends(held, starting)
+        assert isinstance(outcome, ConnectorGone)
+
+    asyncio.run(work())
+    assert Told.told == []
+    assert "c" not in world.configs.snapshot().lifecycles
+    assert world.cleanups() == []
+
+
+def test_a_result_that_comes_after_a_deletion_elsewhere_is_a_clean_up(world: World, held: HeldLog) -> None:
+    world.put(B, Lifecycle(A))
+
+    async def work() -> None:
+        Told.behave = staticmethod(lambda config: setattr(held, "hold", True))
+        starting = asyncio.ensure_future(world.hooks.before_start("c", B))
+        await until(lambda: len(held.held) == 1)
+        held.append_elsewhere(cleanup_record(replace(new_cleanup("c", A), doubtful=B)), *REMOVED)
+        (outcome,) = await ends(held, starting)
+        assert isinstance(outcome, ConnectorGone)
+
+    asyncio.run(work())
+    assert "c" not in world.configs.snapshot().lifecycles
+    assert in_doubt(world) == [(B, None)]
+
+
+def test_a_hook_whose_connector_was_deleted_by_who_knew_nothing_of_it_is_cleaned_up(world: World) -> None:
+    world.put(A)
+    Told.behave = staticmethod(lambda config: world.log.append(REMOVED))
+    with pytest.raises(ConnectorGone):
+        world.start(A)
+    assert in_doubt(world) == [(A, None)]
+
+
+@pytest.mark.parametrize(
+    ("active", "ends_with", "left"),
+    [
+        pytest.param(A, None, [(B, None)], id="updated, returned"),
+        pytest.param(A, PluginError("no"), [(A, None)], id="updated, raised"),
+        pytest.param(None, None, [(B, None)], id="created, returned"),
+        pytest.param(None, PluginError("no"), [], id="created, raised"),
+    ],
+)
+def test_a_call_that_ends_after_the_deletion_leaves_the_last_active_configuration_to_be_cleaned_up(
+    world: World, active: Raw | None, ends_with: Exception | None, left: list[tuple[Raw, Raw | None]]
+) -> None:
+    world.put(B, Lifecycle(active))
+    before: list[tuple[Raw, Raw | None]] = []
+
+    def delete_meanwhile(config: Mapping[str, str]) -> None:
+        world.configs.remove_connector("c", world.hooks.cleanup_for("c"))
+        before.extend(in_doubt(world))
+        if ends_with is not None:
+            raise ends_with
+
+    Told.behave = staticmethod(delete_meanwhile)
+    with pytest.raises(ConnectorGone):
+        world.start(B)
+    assert before == [(B, None) if active is None else (A, B)], "its result was not known yet"
+    assert in_doubt(world) == left
+
+
+def test_a_call_that_is_abandoned_after_the_deletion_stays_in_doubt(world: World) -> None:
+    late = World(world.log, seconds=0.05)
+    late.put(B, Lifecycle(A))
+
+    def delete_meanwhile(config: Mapping[str, str]) -> None:
+        late.configs.remove_connector("c", late.hooks.cleanup_for("c"))
+        time.sleep(0.5)
+
+    Told.behave = staticmethod(delete_meanwhile)
+    with pytest.raises(ConnectorGone):
+        late.start(B)
+    assert in_doubt(late) == [(A, B)]
+
+
+def test_a_clean_up_that_was_given_up_while_the_hook_ran_is_not_begun_again(world: World) -> None:
+    world.put(A)
+
+    def delete_and_give_up(config: Mapping[str, str]) -> None:
+        world.configs.remove_connector("c", world.hooks.cleanup_for("c"))
+        (cleanup,) = world.cleanups()
+        world.configs.finish_cleanup(cleanup.id)
+
+    Told.behave = staticmethod(delete_and_give_up)
+    with pytest.raises(ConnectorGone):
+        world.start(A)
+    assert world.cleanups() == []
+
+
+@pytest.mark.parametrize(
+    ("known", "noted", "left"),
+    [
+        pytest.param(Lifecycle(), Lifecycle(None, in_progress(Hook.CREATED, A)), [(A, None)], id="called"),
+        pytest.param(Lifecycle(A), Lifecycle(A, in_progress(Hook.UPDATED, B)), [(A, B)], id="update called"),
+        pytest.param(Lifecycle(A, in_progress(Hook.UPDATED, B)), Lifecycle(B), [(B, None)], id="returned"),
+        pytest.param(Lifecycle(None, in_progress(Hook.CREATED, A)), Lifecycle(), [], id="raised"),
+        pytest.param(Lifecycle(A), Lifecycle(A), [(A, None)], id="nothing new"),
+    ],
+)
+def test_a_deletion_cleans_up_what_another_worker_noted_just_before(
+    world: World, held: HeldLog, known: Lifecycle, noted: Lifecycle, left: list[tuple[Raw, Raw | None]]
+) -> None:
+    world.put(B, known)
+
+    async def work() -> None:
+        held.hold = True
+        removing = asyncio.ensure_future(world.hooks.remove("c"))
+        await until(lambda: len(held.held) == 1)
+        held.append_elsewhere(lifecycle_record("c", noted))
+        await ends(held, removing)
+        await removing
+
+    asyncio.run(work())
+    assert in_doubt(world) == left
+    assert "c" not in world.configs.snapshot()
+
+
+def test_a_deletion_leaves_the_clean_up_alone_that_its_connector_waited_for(world: World) -> None:
+    world.put(B, Lifecycle())
+    world.configs.put_cleanup(new_cleanup("c", A))
+    asyncio.run(world.hooks.remove("c"))
+    assert in_doubt(world) == [(A, None)]
+
+
+def test_a_deletion_waits_for_the_clean_up_that_another_class_leaves(world: World, held: HeldLog) -> None:
+    world.put(OTHER, Lifecycle(A))
+
+    async def work() -> None:
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", OTHER))
+        await until(lambda: len(held.held) == 1)
+        await ends(held, asyncio.gather(world.hooks.remove("c"), starting, return_exceptions=True))
+
+    asyncio.run(work())
+    assert Told.told == []
+    assert in_doubt(world) == [(A, None)]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with its clean-up", "without"])
+def test_a_deletion_elsewhere_and_another_class_leave_one_clean_up(world: World, held: HeldLog, known: bool) -> None:
+    """The deletion is first in the log, and who made it may not have known of the active configuration."""
+    world.put(OTHER, Lifecycle(A))
+
+    async def work() -> None:
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", OTHER))
+        await until(lambda: len(held.held) == 1)
+        held.append_elsewhere(*([cleanup_record(new_cleanup("c", A))] if known else []), *REMOVED)
+        (outcome,) = await ends(held, starting)
+        assert isinstance(outcome, ConnectorGone)
+
+    asyncio.run(work())
+    assert in_doubt(world) == [(A, None)]
+
+
+def test_a_deletion_that_cannot_be_written_changes_nothing_for_a_call(world: World, held: HeldLog) -> None:
+    world.put(A)
+
+    async def work() -> None:
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", A))
+        await until(lambda: len(held.held) == 1)
+        removed = world.configs.remove_connector("c")
+        held.release(OSError("No space left on device"))
+        assert removed.exception() is not None
+        assert await ends(held, starting) == [True]
+
+    asyncio.run(work())
+    assert Told.told == ["created a"]
+    assert world.lifecycle() == Lifecycle(A)
+
+
+def test_a_clean_up_is_what_is_left_when_nothing_runs_any_more(world: World) -> None:
+    cleanup = replace(new_cleanup("c", A), doubtful=B)
+    world.configs.put_cleanup(cleanup)
+
+    async def settled(name: str) -> None:
+        world.configs.put_cleanup(replace(cleanup, config=B, doubtful=None))
+
+    async def work() -> None:
+        Cleanups(world.configs, world.hooks, settled, world.done.append).look()
+        await until(lambda: not world.cleanups())
+
+    asyncio.run(work())
+    assert Told.told == ["deleted b"]
+
+
+def test_a_clean_up_of_which_nothing_is_left_when_nothing_runs_any_more_is_over(world: World) -> None:
+    world.configs.put_cleanup(new_cleanup("c", A))
+
+    async def settled(name: str) -> None:
+        for cleanup in world.cleanups():
+            world.configs.finish_cleanup(cleanup.id)
+
+    async def work() -> None:
+        cleanups = Cleanups(world.configs, world.hooks, settled, world.done.append)
+        cleanups.look()
+        await until(lambda: world.done)
+        await asyncio.wait_for(cleanups.tried("c"), 5)
+
+    asyncio.run(work())
+    assert (Told.told, world.done) == ([], ["c"])
 
 
 def test_a_removal_that_is_not_durable_yet_counts(world: World) -> None:
@@ -401,6 +778,168 @@ def test_a_clean_up_that_is_given_up_is_not_begun_again(world: World) -> None:
     world.run(work)
     assert Told.told == ["deleted a"]
     assert world.done == ["c"]
+
+
+async def turns() -> None:
+    """Let everything that is ready go on."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+def test_a_clean_up_on_hold_is_not_begun_before_it_is_let_go(world: World) -> None:
+    world.configs.put_cleanup(new_cleanup("c", A))
+    (cleanup,) = world.cleanups()
+
+    async def work(cleanups: Cleanups) -> None:
+        cleanups.hold(cleanup.id)
+        cleanups.look()
+        await turns()
+        assert not cleanups._running
+        cleanups.let_go(cleanup.id)
+        cleanups.look()
+        await until(lambda: not world.cleanups())
+
+    world.run(work)
+    assert Told.told == ["deleted a"]
+
+
+def test_a_clean_up_is_begun_once_however_often_one_looks(world: World) -> None:
+    world.configs.put_cleanup(new_cleanup("c", A))
+
+    async def work(cleanups: Cleanups) -> None:
+        cleanups.look()
+        cleanups.look()
+        await until(lambda: not world.cleanups())
+        await turns()
+
+    world.run(work)
+    assert Told.told == ["deleted a"]
+
+
+def test_whoever_waits_for_a_try_hears_of_it_when_it_was_made(world: World) -> None:
+    go_on = threading.Event()
+
+    def fail_then(config: Mapping[str, str]) -> None:
+        go_on.wait(5)
+        raise PluginError("down")
+
+    async def work(cleanups: Cleanups) -> None:
+        await cleanups.tried("c")
+        world.configs.put_cleanup(new_cleanup("other", A))
+        cleanups.look()
+        await until(lambda: not world.configs.snapshot().cleanups)
+        Told.behave = staticmethod(fail_then)
+        world.configs.put_cleanup(new_cleanup("c", B))
+        cleanups.look()
+        tried = asyncio.ensure_future(cleanups.tried("c"))
+        await until(lambda: "deleted b" in Told.told)
+        await turns()
+        assert not tried.done()
+        go_on.set()
+        await asyncio.wait_for(tried, 5)
+        assert world.cleanups()[0].error == "penstock.api.errors.PluginError: down"
+
+    world.run(work)
+
+
+def test_whoever_waits_for_a_try_hears_when_it_is_given_up(world: World) -> None:
+    world.configs.put_cleanup(new_cleanup("c", A))
+    (cleanup,) = world.cleanups()
+
+    async def work(cleanups: Cleanups) -> None:
+        tried = asyncio.ensure_future(cleanups.tried("c"))
+        await turns()
+        await cleanups.give_up(cleanup.id)
+        await asyncio.wait_for(tried, 5)
+
+    world.run(work)
+    assert Told.told == []
+
+
+def test_a_clean_up_that_fails_after_it_was_given_up_stays_given_up(world: World) -> None:
+    go_on = threading.Event()
+
+    def fail_then(config: Mapping[str, str]) -> None:
+        go_on.wait(5)
+        raise PluginError("down")
+
+    Told.behave = staticmethod(fail_then)
+    world.configs.put_cleanup(new_cleanup("c", A))
+    (cleanup,) = world.cleanups()
+
+    async def work(cleanups: Cleanups) -> None:
+        cleanups.look()
+        await until(lambda: Told.told)
+        await cleanups.give_up(cleanup.id)
+        go_on.set()
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+
+    world.run(work)
+    assert world.cleanups() == []
+
+
+def test_a_clean_up_is_not_begun_while_it_is_being_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.configs.put_cleanup(new_cleanup("c", A))
+    (cleanup,) = world.cleanups()
+    written: Future[None] = Future()
+    monkeypatch.setattr(world.configs, "finish_cleanup", lambda cleanup: written)
+
+    async def work(cleanups: Cleanups) -> None:
+        giving_up = asyncio.ensure_future(cleanups.give_up(cleanup.id))
+        await turns()
+        cleanups.look()
+        assert not cleanups._running
+        written.set_exception(OSError("No space left on device"))
+        with pytest.raises(OSError, match="No space left"):
+            await giving_up
+        cleanups.look()
+        assert cleanups._running, "it was not given up after all"
+
+    world.run(work)
+
+
+def test_a_clean_up_waits_while_nobody_can_tell_whether_its_connector_has_ended(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.runtime.cleanups.FIRST_RETRY_SECONDS", 0.01)
+    world.configs.put_cleanup(new_cleanup("c", A))
+    asked: list[str] = []
+
+    async def ended(name: str) -> None:
+        asked.append(name)
+        if len(asked) < 3:
+            assert Told.told == []
+            raise OSError("the broker is away")
+
+    async def work() -> None:
+        cleanups = Cleanups(world.configs, world.hooks, ended, world.done.append)
+        cleanups.look()
+        await until(lambda: world.done == ["c"])
+        cleanups.stop()
+
+    asyncio.run(work())
+    assert (asked, Told.told, world.cleanups()) == (["c"] * 3, ["deleted a"], [])
+
+
+def test_clean_ups_end_with_their_worker(world: World) -> None:
+    world.configs.put_cleanup(Cleanup("id", "c", A, 1, 1, "down", next_try=1 << 50))
+
+    async def work(cleanups: Cleanups) -> None:
+        cleanups.look()
+        await turns()
+        assert cleanups._running
+        cleanups.stop()
+        await turns()
+        assert not cleanups._running
+
+    world.run(work)
+    assert len(world.cleanups()) == 1
 
 
 @pytest.mark.parametrize(

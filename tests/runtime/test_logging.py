@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.runtime.logging import (
+    ACCESS_LOG,
     LEVELS,
     Loggers,
     configure_logging,
@@ -107,6 +108,19 @@ def test_every_level_can_be_set_and_read_back(level: str, name: str) -> None:
 
 def test_numbers_between_levels_take_the_lower_name() -> None:
     assert [level_name(number) for number in (0, 7, 15, 25, 1000)] == ["ALL", "TRACE", "DEBUG", "INFO", "OFF"]
+
+
+@pytest.mark.parametrize(
+    ("access", "levels"),
+    [("all", ["DEBUG", "INFO"]), ("changes", ["INFO"]), ("none", [])],
+)
+def test_a_worker_chooses_which_requests_are_logged(tmp_path: Path, access: str, levels: list[str]) -> None:
+    configure_logging("info", tmp_path / "worker.log", access=access)
+    log = logging.getLogger(ACCESS_LOG)
+    log.debug("looked")
+    log.info("changed")
+    lines = (tmp_path / "worker.log").read_text().splitlines()
+    assert [line.split("] ")[1].split()[0] for line in lines] == levels
 
 
 def test_lines_of_a_connector_say_so(tmp_path: Path) -> None:

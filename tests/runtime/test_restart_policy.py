@@ -46,6 +46,7 @@ def test_a_mistyped_key_is_an_error_that_names_the_right_one() -> None:
 def test_the_longest_back_off_is_not_shorter_than_the_first() -> None:
     found = errors_of({"errors.restart.backoff.ms": "5000", "errors.restart.backoff.max.ms": "10"})
     assert "must not be less than errors.restart.backoff.ms (5000)" in found["errors.restart.backoff.max.ms"][0]
+    assert errors_of({"errors.restart.backoff.ms": "5000", "errors.restart.backoff.max.ms": "5000"}) == {}
 
 
 def test_back_off_doubles_up_to_its_limit_and_attempts_end() -> None:
@@ -59,6 +60,7 @@ def test_back_off_doubles_up_to_its_limit_and_attempts_end() -> None:
     )
     assert [policy.delay(made) for made in range(4)] == [0.1, 0.2, 0.35, 0.35]
     assert [policy.is_spent(made) for made in (2, 3)] == [False, True]
+    assert restart_policy({"errors.restart.attempts": "0"}).is_spent(0)
     assert not restart_policy({"errors.restart.attempts": "-1"}).is_spent(10**9)
     assert restart_policy({"errors.restart.attempts": "-1"}).delay(10**9) == 300
 

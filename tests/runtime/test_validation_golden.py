@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.runtime.plugins import Plugins
@@ -79,5 +79,5 @@ def test_the_answer_is_kafka_connects(plugins: Plugins, scenario: dict[str, Any]
         status, body = 200, answer(plugins, request)
     except RequestError as error:
         status, body = error.status, {"error_code": error.status, "message": str(error)}
-    response = httpx.Response(status, json=body, request=httpx.Request(request["method"], "http://worker"))
+    response = httpx2.Response(status, json=body, request=httpx2.Request(request["method"], "http://worker"))
     assert compare(step["expect"], response, context, step.get("compare") or {}, accept_400=True) == []

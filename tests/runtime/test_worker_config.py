@@ -102,6 +102,7 @@ def test_wrong_values_are_told_all_at_once_with_place_value_and_way_out(tmp_path
         ("config.providers", "file,file", "must not be duplicated"),
         ("log.level", "LOUD", "String must be one of (case insensitive)"),
         ("log.format", "xml", "String must be one of (case insensitive): TEXT, JSON"),
+        ("log.access", "some", "String must be one of (case insensitive): ALL, CHANGES, NONE"),
     ],
 )
 def test_a_wrong_value_stops_the_worker(key: str, value: str, detail: str) -> None:

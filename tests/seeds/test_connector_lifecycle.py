@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.hooked import AT_ONCE_SECONDS, HOOK_SECONDS, HOOK_SETTINGS, Hooked
@@ -272,6 +272,40 @@ def test_deleting_after_a_failed_update_calls_deleted_with_the_last_active(hooke
     source.wait_told("created one", "updated one two", "deleted one")
 
 
+def test_a_task_of_a_connector_whose_hook_has_failed_cannot_be_restarted_before_the_connector(
+    hooked: MakeHooked,
+) -> None:
+    source = hooked().run(fail="on_updated")
+    source.break_down()
+    source.put(mark="two")
+    source.wait_hooked("FAILED")
+    refused = message(source.request("POST", "/tasks/0/restart"), 409)
+    assert refused.startswith(f"Task {source.name}-0 cannot be restarted: on_updated() of its connector has failed")
+    assert f"POST /connectors/{source.name}/restart" in refused
+    assert "on_updated was told to fail" in refused
+    assert "Unknown task" in message(source.request("POST", "/tasks/1/restart"), 404)
+    source.ask("pause")
+    assert message(source.request("POST", "/tasks/0/restart"), 409) == refused
+    source.ask("resume")
+    source.heal()
+    assert source.request("POST", "/restart").status_code == 204
+    source.wait("RUNNING")
+    assert source.request("POST", "/tasks/0/restart").status_code == 204
+    source.wait("RUNNING")
+
+
+def test_a_task_of_a_connector_that_waits_for_a_clean_up_cannot_be_restarted(hooked: MakeHooked) -> None:
+    source = hooked().run(fail="on_deleted")
+    source.break_down()
+    source.put(connector_class="OtherSource", mark="two")
+    wait_until(lambda: "Waiting for the clean-up" in source.trace(), "it waits")
+    refused = message(source.request("POST", "/tasks/0/restart"), 409)
+    assert "waits for the clean-up of an earlier one, see GET /lifecycle/cleanups" in refused
+    source.heal()
+    source.wait("RUNNING")
+    assert source.request("POST", "/tasks/0/restart").status_code == 204
+
+
 def test_going_back_after_a_failed_update_runs_again_without_a_hook(hooked: MakeHooked) -> None:
     source = hooked().run(fail="on_updated")
     source.break_down()
@@ -435,7 +469,7 @@ def test_a_clean_up_can_be_given_up(hooked: MakeHooked) -> None:
 # -- hooks that hang
 
 
-def answers_at_once(client: httpx.Client, path: str) -> bool:
+def answers_at_once(client: httpx2.Client, path: str) -> bool:
     began = time.monotonic()
     return client.get(path).status_code == 200 and time.monotonic() - began < AT_ONCE_SECONDS
 
@@ -570,7 +604,7 @@ def start_with_fault(source: Hooked, point: str, hook: str) -> None:
 
 def crash_in(source: Hooked, request: Callable[[], object]) -> None:
     """Make a request that leads to the crash; its answer may come before or not at all. Then start again."""
-    with contextlib.suppress(httpx.TransportError):
+    with contextlib.suppress(httpx2.TransportError):
         request()
     assert source.worker.wait_for_exit() == -signal.SIGKILL
     source.trouble.unlink(missing_ok=True)

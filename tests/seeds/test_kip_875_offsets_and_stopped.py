@@ -356,6 +356,20 @@ def test_numbers_as_text_extra_keys_and_repeated_partitions_are_taken_as_kafka_c
     assert positions_of(sink) == {3: 6}
 
 
+@pytest.mark.parametrize("offset", [{"kafka_offset": 1}, None])
+def test_a_partition_that_does_not_exist_is_named_and_nothing_is_altered(
+    probe: MakeProbe, offset: dict[str, int] | None
+) -> None:
+    sink = sink_of_a_topic(probe).create(initial_state="STOPPED")
+    assert sink.alter((at(sink.topic, 0), {"kafka_offset": 5})).status_code == 200
+    before = sink.count("alter_offsets")
+    good = (at(sink.topic, 0), {"kafka_offset": 6})
+    refused = sink.alter(good, (at(sink.topic, 5), offset), (at("nowhere", 7), offset))
+    assert f"no partition 5 of topic {sink.topic} (it has partitions 0 to 4)" in message(refused, 400)
+    assert "no partition 7 of topic nowhere (there is no such topic)" in message(refused, 400)
+    assert (positions_of(sink), sink.count("alter_offsets")) == ({0: 5}, before)
+
+
 SINK_PARTITION = "Failed to parse the following Kafka partition value in the provided offsets: '{}'. " + (
     "Partition values for sink connectors need to be integers."
 )

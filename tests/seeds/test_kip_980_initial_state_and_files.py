@@ -184,6 +184,45 @@ def test_offsets_and_a_state_can_be_given_together(probe: MakeProbe) -> None:
     wait_until(lambda: next_of(source) == {0: 10}, "the source went on from there")
 
 
+ALTERED = "The offsets for this connector have been altered successfully"
+MANAGED = (
+    "The Connect framework-managed offsets for this connector have been altered successfully. However, if this "
+    "connector manages offsets externally, they will need to be manually altered in the system that the connector uses."
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "checks", "text"), [("initial_offsets", "true", ALTERED), ("offsets", "false", MANAGED)]
+)
+def test_initial_offsets_take_the_place_of_those_of_an_earlier_connector(
+    probe: MakeProbe, field: str, checks: str, text: str
+) -> None:
+    """KIP-995."""
+    source = probe().create_running({"count": "10", "alter.offsets": checks}, tasks=2)
+    wait_until(lambda: next_of(source) == {0: 10, 1: 10}, "both tasks have come to their end")
+    assert source.request("DELETE").status_code == 204
+    entry = {"partition": {"task": 0}, "offset": {"next": 7}}
+    answer = created_with(source, initial_state="STOPPED", **{field: [entry]})
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["offsets_status"] == text
+    assert source.offsets() == [entry]
+    assert "offsets_status" not in source.request("GET").json()
+    assert source.calls("alter_offsets")[-1]["offsets"] == [[{"task": 1}, None], [{"task": 0}, {"next": 7}]]
+
+
+def test_initial_offsets_take_the_place_of_those_of_an_earlier_sink(probe: MakeProbe) -> None:
+    """KIP-995."""
+    partitions = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
+    feeder = probe().create_running({"count": "10", **partitions}, tasks=2)
+    wait_until(lambda: next_of(feeder) == {0: 10, 1: 10}, "twenty records")
+    sink = probe("ProbeSink", feeder.topic).create()
+    sink.wait_out(20)
+    assert sink.request("DELETE").status_code == 204
+    entry = {"partition": {"kafka_topic": feeder.topic, "kafka_partition": 1}, "offset": {"kafka_offset": 0}}
+    assert created_with(sink, initial_state="STOPPED", initial_offsets=[entry]).status_code == 201
+    assert sink.offsets() == [entry]
+
+
 def test_offsets_given_at_creation_are_not_overwritten_by_an_earlier_connector_that_still_ends(
     probe: MakeProbe,
 ) -> None:

@@ -78,6 +78,7 @@ class StandaloneWorker:
         self._worker = worker = Worker(services)
         attach(services, worker, worker.settled)
         self.herder = StandaloneHerder(self._runtime.loop, services, worker, Loggers())
+        services.publish_tasks = self.herder.changes.put_tasks
         self.herder.provisioner.on_applied = self.on_applied
         topics.listen(lambda changed: self._runtime.post(worker.topics_changed, changed))
         self.provisioned = self._runtime.begin(self._start_connectors(services, worker))

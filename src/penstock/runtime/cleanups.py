@@ -22,8 +22,9 @@ LONGEST_RETRY_SECONDS = 300.0
 class Cleanups:
     """One loop for each clean-up that is left. Runs on the runtime's loop.
 
-    ``settled`` waits until nothing of a connector runs any more; ``done`` is told the name of a connector one of
-    whose clean-ups is over, since a new connector of that name may be waiting for it.
+    ``settled`` waits until nothing of a connector runs any more and all that was noted of it is known; when it raises,
+    it is asked again. ``done`` is told the name of a connector one of whose clean-ups is over, since a new connector of
+    that name may be waiting for it.
     """
 
     def __init__(
@@ -94,17 +95,25 @@ class Cleanups:
             self._tried.set()
 
     async def _try(self, cleanup: Cleanup) -> bool:
+        """Whether it is over. What is left to be done may only be known when nothing of the connector runs any more."""
         if cleanup.next_try is not None:
             left = (cleanup.next_try - now_ms()) / 1000
             await asyncio.sleep(min(max(0.0, left), LONGEST_RETRY_SECONDS))
-        await self._settled(cleanup.connector)
         try:
-            await self._hooks.clean_up(cleanup)
-        except HookFailed as failed:
-            return await self._write(self._configs.put_cleanup(self._failed(cleanup, failed)), finished=False)
-        if not await self._write(self._configs.finish_cleanup(cleanup.id), finished=True):
+            await self._settled(cleanup.connector)
+        except Exception as error:
+            log.warning("Whether connector %s has ended is not known, its clean-up waits: %s", cleanup.connector, error)
+            await asyncio.sleep(FIRST_RETRY_SECONDS)
             return False
-        log.info("cleaned up after connector %s", cleanup.connector)
+        current = self._find(cleanup.id)
+        if current is not None:
+            try:
+                await self._hooks.clean_up(current)
+            except HookFailed as failed:
+                return await self._write(self._configs.put_cleanup(self._failed(current, failed)), finished=False)
+            if not await self._write(self._configs.finish_cleanup(current.id), finished=True):
+                return False
+            log.info("cleaned up after connector %s", cleanup.connector)
         self._done(cleanup.connector)
         return True
 

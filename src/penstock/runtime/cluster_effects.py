@@ -40,7 +40,7 @@ class ClusterEffects:
         seconds = 2 * self._services.stop_seconds + SLACK_SECONDS
         try:
             await asyncio.wait_for(self.ended(name), seconds)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise RequestError(
                 f"Failed to alter consumer group offsets for connector {name} either because its tasks haven't stopped "
                 "completely yet or the connector was resumed before the request to alter its offsets could be "

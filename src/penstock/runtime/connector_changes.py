@@ -15,8 +15,10 @@ from penstock.storage.unfinished_records import Step, Unfinished
 from . import offsets as offset_rules
 from .offset_changes import OffsetChanges
 from .requests import (
+    BadRequest,
     Conflict,
     ConnectorInfo,
+    CreatedConnector,
     CreateRequest,
     NotFound,
     OffsetEntry,
@@ -100,24 +102,28 @@ class ConnectorChanges:
                 raise Conflict(f"Connector {request.name} already exists")
             if changes is None:
                 await self._write_new(request.name, config, request.initial_state)
+                made = ConnectorInfo(request.name, config, [], self._services.connector_type(config))
             else:
-                await self._write_new_with_offsets(request, config, changes)
+                made = await self._write_new_with_offsets(request, config, changes)
             self._effects.keep(request.name)
-            return ConnectorInfo(request.name, config, [], self._services.connector_type(config))
+            return made
 
     async def _write_new_with_offsets(
         self, request: CreateRequest, config: Raw, entries: Sequence[OffsetEntry]
-    ) -> None:
+    ) -> CreatedConnector:
         """A new connector and its first offsets, both or neither, whatever fails and wherever the worker dies."""
         name, state = request.name, request.initial_state
+        await self._offsets.open(config)
         await self._effects.settled(name)
-        altering = await self._offsets.altering(name, config, entries)
+        altering = await self._offsets.replacing(name, config, entries)
+        told = offset_rules.done_message("altered", altering.checked)
+        made = CreatedConnector(name, config, [], self._services.connector_type(config), told)
         database = self._offsets.database(config)
         if database is not None:
             with database.together():
                 written = [altering.begin(), *self._begin_new(name, config, state)]
             await self._wait_for_all(written)
-            return
+            return made
         before = [(entry.partition or {}, entry.offset) for entry in await self._offsets.current(name, config)]
         await self._wait(self._services.configs.put_unfinished(Unfinished(name, Step.CREATING, config, before)))
         reach("creation-noted")
@@ -129,6 +135,7 @@ class ConnectorChanges:
         except Exception:
             await self._unfinished.settle(name)
             raise
+        return made
 
     async def put(self, name: str, config: Raw) -> tuple[bool, ConnectorInfo]:
         validated = await self._validated(config)
@@ -180,7 +187,7 @@ class ConnectorChanges:
             if include_offsets:
                 await self._remove_with_offsets(name, config)
             else:
-                await self._wait(self._begin_removal(name))
+                await self._services.hooks.remove(name)
             self._effects.remove(name)
             self._services.cleanups.look()
 
@@ -201,8 +208,10 @@ class ConnectorChanges:
             database = self._offsets.database(config)
             if database is not None:
                 reach("deletion-agreed")
+                await self._services.hooks.written(name)
+                cleanup = self._services.hooks.cleanup_for(name)
                 with database.together():
-                    written = [forgetting.begin(), self._begin_removal(name)]
+                    written = [forgetting.begin(), self._services.configs.remove_connector(name, cleanup)]
                 await self._wait_for_all(written)
                 return
             await self._wait(self._services.configs.put_unfinished(replace(stopping, step=Step.DELETING)))
@@ -212,10 +221,7 @@ class ConnectorChanges:
             await self._unfinished.put_back_state(stopping)
             raise
         reach("deletion-offsets-forgotten")
-        await self._wait(self._begin_removal(name))
-
-    def _begin_removal(self, name: str) -> Future[None]:
-        return self._services.configs.remove_connector(name, self._services.hooks.cleanup_for(name))
+        await self._services.hooks.remove(name)
 
     async def settle_unfinished(self) -> None:
         """Take back, or bring to their end, the changes that a crash has cut in two. Raises when that has to wait."""
@@ -225,17 +231,26 @@ class ConnectorChanges:
                     await self._unfinished.settle(name)
 
     async def set_target(self, name: str, state: TargetState) -> None:
+        """Pause, resume or stop. Written even where it seems to be so already: somebody else may just have changed it.
+
+        Raises ``NotFound`` as well when the connector was deleted before that came into the log.
+        """
+        unknown = f"Unknown connector {name}"
         async with self.lock(name):
-            self.require(name, f"Unknown connector {name}")
+            self.require(name, unknown)
             self._unfinished.require_not_deleting(name)
-            if self._services.configs.snapshot().target_state(name) is not state:
-                await self._write_target(name, state)
+            await self._write_target(name, state)
+            self.require(name, unknown)
+            self._effects.keep(name)
 
     async def _write_target(self, name: str, state: TargetState) -> None:
         configs = self._services.configs
-        stop = state is TargetState.STOPPED
-        await self._wait(configs.stop_connector(name) if stop else configs.put_target_state(name, state))
-        self._effects.keep(name)
+        snapshot = configs.snapshot()
+        is_stopped = snapshot.target_state(name) is TargetState.STOPPED and not snapshot.task_count(name)
+        if state is TargetState.STOPPED and not is_stopped:
+            await self._wait(configs.stop_connector(name))
+        else:
+            await self._wait(configs.put_target_state(name, state))
 
     async def plan_restart(self, request: RestartRequest) -> RestartPlan:
         """Write a restart with flags down and show what it will do. Callers hold the connector's lock."""
@@ -246,11 +261,30 @@ class ConnectorChanges:
         await self._wait(self._services.configs.put_restart(name, request.only_failed, request.include_tasks))
         return plan_restart(request, status)
 
+    async def put_tasks(self, name: str, configs: Sequence[Raw], known: int) -> None:
+        """Make task configs the current ones.
+
+        Raises when they are of no use any more: the connector is gone or stopped, or its configuration has been written
+        since, be it for a new connector of the name. ``known`` is the position of the config log up to which whoever
+        made them had read it.
+        """
+        async with self.lock(name):
+            self.found(name)
+            entry = self._services.configs.snapshot().entries[name]
+            if entry.written_at >= known:
+                raise Conflict(f"The configuration of connector {name} was written after its task configs were made")
+            if configs and entry.target_state is TargetState.STOPPED:
+                raise BadRequest(f"Cannot submit non-empty set of task configs for stopped connector {name}")
+            await self._wait(self._services.configs.put_task_configs(name, configs))
+
     def require_task(self, name: str, task: int) -> None:
-        """Raises ``NotFound`` for a connector or task that is not there."""
-        self.require(name, f"Unknown connector: {name}")
-        if not 0 <= task < len(self._services.configs.snapshot().task_configs(name)):
+        """Raises ``NotFound`` for a connector or task that is not there, ``Conflict`` for one that may not run now."""
+        config, snapshot = self.require(name, f"Unknown connector: {name}"), self._services.configs.snapshot()
+        if not 0 <= task < len(snapshot.task_configs(name)):
             raise NotFound(f"Unknown task: {name}-{task}")
+        obstacle = self._services.hooks.obstacle(name, config)
+        if obstacle is not None:
+            raise Conflict(f"Task {name}-{task} cannot be restarted: {obstacle}")
 
     async def read_offsets(self, name: str) -> Sequence[OffsetEntry]:
         return await self._offsets.current(name, self.found(name))

@@ -47,7 +47,7 @@ class ConnectorConfig:
     key_converter: PluginRef
     value_converter: PluginRef
     header_converter: PluginRef
-    transforms: Sequence[TransformRef]
+    links: Sequence[TransformRef] | UnknownPredicate
     errors: ErrorPolicy
     topics: Sequence[str] = ()
     topics_regex: str = ""
@@ -57,6 +57,13 @@ class ConnectorConfig:
     producer_overrides: Mapping[str, str] = field(default_factory=dict)
     consumer_overrides: Mapping[str, str] = field(default_factory=dict)
     admin_overrides: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def transforms(self) -> Sequence[TransformRef]:
+        """In order. Raises ``UnknownPredicate``: as in Kafka Connect that fails tasks, their connector runs."""
+        if isinstance(self.links, UnknownPredicate):
+            raise self.links
+        return self.links
 
     @property
     def is_sink(self) -> bool:
@@ -99,7 +106,7 @@ def parse_connector_config(
         key_converter=converter_ref(plugins, worker, settings, "key.converter"),
         value_converter=converter_ref(plugins, worker, settings, "value.converter"),
         header_converter=converter_ref(plugins, worker, settings, "header.converter"),
-        transforms=transform_chain(plugins, settings),
+        links=_links(plugins, settings),
         errors=error_policy(parsed, settings),
         topics=tuple(dict.fromkeys(filter(None, parsed["topics"]))) if is_sink else (),
         topics_regex=parsed["topics.regex"] if is_sink else "",
@@ -120,6 +127,13 @@ def converter_ref(plugins: Plugins, worker: Mapping[str, str], settings: Mapping
     entry = is_usable(plugins, parse_value(key, name, Type.CLASS, class_names(plugins)), kind)
     side = key.partition(".")[0]
     return PluginRef(entry.target, {"converter.type": side, **_under(source, f"{key}.")}, entry.version)
+
+
+def _links(plugins: Plugins, settings: Mapping[str, str]) -> Sequence[TransformRef] | UnknownPredicate:
+    try:
+        return transform_chain(plugins, settings)
+    except UnknownPredicate as unknown:
+        return unknown
 
 
 def transform_chain(plugins: Plugins, settings: Mapping[str, str]) -> list[TransformRef]:

@@ -23,8 +23,8 @@ def load_connector_file(path: str | Path) -> CreateRequest:
     """Read one connector file. Raises :class:`ConnectorFileError`.
 
     Tried in this order, whatever the file is called: a JSON object of plain values is a configuration; a JSON object
-    with ``name`` and ``config`` (and perhaps ``initial_state`` and ``offsets``) is a creation request; anything else
-    is a Java properties file with a configuration.
+    with ``name`` and ``config`` (and perhaps ``initial_state`` and ``initial_offsets``) is a creation request; anything
+    else is a Java properties file with a configuration.
     """
     try:
         text = read_text(path)
@@ -45,7 +45,9 @@ def parse_connector_file(text: str, path: str) -> CreateRequest:
 
 
 def connector_request(written: Any, values: Any, path: str) -> CreateRequest:
-    """The request in a parsed document: flat configuration or ``name``, ``config``, ``initial_state``, ``offsets``.
+    """The request in a parsed document: a flat configuration, or one with ``name`` and ``config``.
+
+    The latter may have ``initial_state`` and ``initial_offsets``, which are called ``offsets``, too.
 
     ``written`` holds numbers as the text that was written, ``values`` as numbers; ``path`` is for messages.
     """
@@ -79,9 +81,8 @@ def _from_request(written: Mapping[str, Any], values: Mapping[str, Any], path: s
         raise ConnectorFileError(
             f"Connector name configuration in 'config' doesn't match the one specified in 'name' at '{path}'"
         )
-    return CreateRequest(
-        str(name), texts, _initial_state(values.get("initial_state"), path), _offsets(values.get("offsets"), path)
-    )
+    state = _initial_state(values.get("initial_state"), path)
+    return CreateRequest(str(name), texts, state, _initial_offsets(values, path))
 
 
 def _from_properties(text: str, path: str, not_json: str) -> CreateRequest:
@@ -108,13 +109,21 @@ def _initial_state(value: Any, path: str) -> TargetState | None:
     return state
 
 
-def _offsets(value: Any, path: str) -> list[OffsetEntry] | None:
-    if value is None:
-        return None
+def _initial_offsets(values: Mapping[str, Any], path: str) -> list[OffsetEntry] | None:
+    """Under either of their names."""
+    given = [key for key in ("initial_offsets", "offsets") if values.get(key) is not None]
+    if len(given) > 1:
+        raise ConnectorFileError(
+            f"'initial_offsets' and 'offsets' at '{path}' are two names for the same: give one of them."
+        )
+    return _offsets(values[given[0]], given[0], path) if given else None
+
+
+def _offsets(value: Any, key: str, path: str) -> list[OffsetEntry]:
     entries = value if isinstance(value, list) else [value]
     if not all(_is_offset(entry) for entry in entries) or entries is not value:
         raise ConnectorFileError(
-            f"'offsets' at '{path}' must be a list of objects with 'partition' and 'offset', both objects,"
+            f"'{key}' at '{path}' must be a list of objects with 'partition' and 'offset', both objects,"
             ' such as [{"partition": {"filename": "/data/in.txt"}, "offset": {"position": 0}}].'
         )
     return [OffsetEntry(entry.get("partition"), entry.get("offset")) for entry in entries]

@@ -16,7 +16,7 @@ from .cluster_member import ClusterMember
 from .cluster_reads import LatestView
 from .connector_offsets import ConnectorOffsets
 from .dead_letters import ReplayOutcome, ReplayRequest
-from .forwarding import AskAnotherWorker, InternalClient, elsewhere
+from .forwarding import AskAnotherWorker, InternalClient, config_position, elsewhere
 from .group_members import with_versions
 from .group_protocol import SESSIONED, Unit
 from .health import ConnectorHealth
@@ -170,15 +170,15 @@ class DistributedHerder(SharedHerder):
     def fence_zombies(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         return self.submit(lambda: self._fence_for_others(name, body, headers))
 
-    async def publish_tasks(self, name: str, configs: Sequence[Raw]) -> None:
+    async def publish_tasks(self, name: str, configs: Sequence[Raw], known: int) -> None:
         """What a keeper calls: write task configs, or let the leader do it. Tried until it is done."""
         wait = FIRST_RETRY_SECONDS
         while True:
             try:
                 if self._member.is_leader:
-                    await self._write_tasks(name, configs)
+                    await self.changes.put_tasks(name, configs, known)
                 else:
-                    await self._internal.put_tasks(self._leader(), name, configs)
+                    await self._internal.put_tasks(self._leader(), name, configs, known)
                 await self._caught_up()
                 return
             except Exception as error:
@@ -224,8 +224,7 @@ class DistributedHerder(SharedHerder):
         return await self.changes.read_offsets(name)
 
     async def _pause_or_resume(self, name: str, state: TargetState) -> None:
-        if name not in self.services.configs.snapshot():
-            await self._caught_up()
+        await self._caught_up()
         await self.changes.set_target(name, state)
 
     async def _restart_as_planned(self, request: RestartRequest) -> ConnectorStatus | None:
@@ -285,20 +284,19 @@ class DistributedHerder(SharedHerder):
             return elsewhere(self._member.rounds.owner_url(unit))
         return elsewhere(self._member.leader_url)
 
-    async def _write_tasks(self, name: str, configs: Sequence[Raw]) -> None:
-        async with self.changes.lock(name):
-            self.changes.found(name)
-            if configs and self.services.configs.snapshot().target_state(name) is TargetState.STOPPED:
-                raise BadRequest(f"Cannot submit non-empty set of task configs for stopped connector {name}")
-            await asyncio.wrap_future(self.services.configs.put_task_configs(name, configs))
-
     async def _take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> None:
         self._check_signature(body, headers)
         try:
             configs = [dict(config) for config in json.loads(body)]
         except (ValueError, TypeError) as error:
             raise BadRequest(f"A list of task configurations is expected: {error}") from error
-        await self._as_leader(lambda: self._write_tasks(name, configs))
+        known = config_position(headers)
+        await self._as_leader(lambda: self._put_tasks(name, configs, known))
+
+    async def _put_tasks(self, name: str, configs: Sequence[Raw], known: int | None) -> None:
+        """A worker that does not tell what it knows, one of Kafka Connect's, is taken to know what this one does."""
+        position = self.services.configs.snapshot().position if known is None else known
+        await self.changes.put_tasks(name, configs, position)
 
     async def _fence_for_others(self, name: str, body: bytes, headers: Mapping[str, str]) -> None:
         self._check_signature(body, headers)
@@ -332,7 +330,7 @@ class DistributedHerder(SharedHerder):
     async def _known(self, reading: Future[None]) -> None:
         try:
             await asyncio.wait_for(asyncio.wrap_future(reading), READ_SECONDS)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise StoreUnavailable(
                 f"The internal topics could not be read to their end within {READ_SECONDS:g} s: Kafka does not answer. "
                 "Nothing was done; try again when it does."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Sequence
@@ -135,7 +136,13 @@ class DistributedWorker:
             config_log.let_lead(writer, is_leaders)
             member.on_lead = writer.claim
         effects = ClusterEffects(services, member, offsets)
-        attach(services, worker, effects.ended)
+
+        async def ended(name: str) -> None:
+            """What other workers have noted of the connector's hooks until its end is known, too."""
+            await effects.ended(name)
+            await asyncio.wrap_future(config_log.read_to_end())
+
+        attach(services, worker, ended)
         signing = signing_settings(config)
         self._internal = InternalClient(signing, lambda: configs.snapshot().session_key, self._verify)
         fencing = ZombieFencing(services, config.values["group.id"], fence_transactions)

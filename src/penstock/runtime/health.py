@@ -14,6 +14,9 @@ from .traces import headline
 HEALTHY, DEGRADED, STALLED, FAILED = "healthy", "degraded", "stalled", "failed"
 """It works; it works in part, or not yet; it does not come on; it does not work."""
 
+FAILED_SHARE = 0.1
+"""Where so many of the newest records have failed, a task works in part only."""
+
 _REASONS = {
     State.PAUSED: "It is paused.",
     State.STOPPED: "It is stopped.",
@@ -129,7 +132,17 @@ def _of_progress(metrics: TaskMetrics, stalled_seconds: float) -> tuple[str, str
         return (STALLED if now - troubled >= stalled_seconds else DEGRADED), tells
     if busy is not None and now - busy >= stalled_seconds:
         return STALLED, f"A batch has been in progress for {_shown(now - busy)}."
+    read, failed = metrics.newest.counts
+    if failed and failed >= FAILED_SHARE * read:
+        return DEGRADED, _failing(metrics, read, failed)
     return HEALTHY, None
+
+
+def _failing(metrics: TaskMetrics, read: int, failed: int) -> str:
+    topic = metrics.dead_letter_topic
+    share = f"{min(failed / read, 1):.0%} of the newest {read} records failed"
+    where = f"they are dead letters in topic {topic}" if topic else "they were skipped and are in no dead letter topic"
+    return f"{share}, {metrics.skipped} since the task was started: {where}."
 
 
 def _shown(seconds: float) -> str:

@@ -30,6 +30,7 @@ from .requests import (
     Validation,
     WorkerInfo,
 )
+from .session_keys import signature
 from .topic_views import RecordPage, TopicView
 
 
@@ -102,8 +103,8 @@ class Herder(ABC):
         """Committed offsets of a source or sink."""
 
     @abstractmethod
-    def sink_lag(self, name: str) -> Future[Mapping[TopicPartition, int]]:
-        """Records that a sink has not yet committed, for each partition of its topics.
+    def sink_lag(self, name: str) -> Future[Mapping[TopicPartition, int | None]]:
+        """Records that a sink has not yet committed, for each partition of its topics; ``None`` beyond the end.
 
         One without a committed position counts from where the sink would begin.
         """
@@ -220,11 +221,16 @@ class Herder(ABC):
         return False
 
     def take_task_configs(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
-        """Task configs that another worker made, as JSON with signing headers. Only for workers of a cluster."""
+        """Task configs that another worker made, as JSON. Only for workers of a cluster.
+
+        The headers sign it, and tell what that worker knew.
+        """
+        signature(headers)
         raise RequestError("Kafka Connect in standalone mode does not support externally setting task configurations.")
 
     def fence_zombies(self, name: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
         """Fence old source tasks, since another worker is to start new ones. Only for workers of a cluster."""
+        signature(headers)
         raise RequestError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
 
     @abstractmethod

@@ -38,7 +38,7 @@ class HookFailed(Exception):
 
 
 class ConnectorGone(Exception):
-    """The connector was deleted while its hook was being called; the deletion has taken care of what it made."""
+    """The connector was deleted before its hook was called, or meanwhile; a clean-up is there for what it made."""
 
 
 class Hooks:
@@ -82,6 +82,21 @@ class Hooks:
         unsettled = snapshot.lifecycle(name).pending is not None
         return owed.hook is not None or bool(owed.leftovers) or unsettled or bool(snapshot.cleanups_of(name))
 
+    def obstacle(self, name: str, wanted: Raw) -> str | None:
+        """Why no task may run on this configuration before somebody does something about it, for users."""
+        pending = self._configs.snapshot().lifecycle(name).pending
+        if self._configs.snapshot().cleanups_of(name):
+            return (
+                "its connector waits for the clean-up of an earlier one, see GET /lifecycle/cleanups, and starts by "
+                "itself when that is done."
+            )
+        if pending is None or pending.error is None or self.due(name, wanted) is None:
+            return None
+        return (
+            f"on_{pending.hook}() of its connector has failed, and no task runs before it succeeds. To call it again "
+            f"restart the connector: POST /connectors/{name}/restart. It failed with {pending.error}"
+        )
+
     async def before_start(self, name: str, wanted: Raw) -> bool:
         """Call what is due for a configuration that is about to start, and make it the active one.
 
@@ -99,8 +114,26 @@ class Hooks:
             return True
         if self._implements(wanted, owed.hook):
             await self._call(name, incarnation, owed.hook, owed.old, wanted)
-        await self._note(name, incarnation, Lifecycle(active=wanted))
+        else:
+            await self._note(name, incarnation, Lifecycle(active=wanted))
         return True
+
+    async def remove(self, name: str) -> None:
+        """Delete a connector, and write down what its hooks leave to be cleaned up.
+
+        What another worker has noted just before is only known afterwards.
+        """
+        await self.written(name)
+        cleanup, begun = self.cleanup_for(name), self._configs.cleanups_begun(name)
+        await asyncio.wrap_future(self._configs.remove_connector(name, cleanup))
+        written = None if cleanup is None else self._configs.snapshot().cleanups.get(cleanup.id)
+        await self._correct_cleanup(name, self._configs.last_lifecycle(name), written, begun)
+
+    async def written(self, name: str) -> None:
+        """Wait until the snapshot shows what this worker has written of a connector's hooks and its removal."""
+        while writing := self._configs.being_written(name):
+            waiting = [asyncio.shield(asyncio.wrap_future(written)) for written in writing]
+            await asyncio.gather(*waiting, return_exceptions=True)
 
     async def clean_up(self, cleanup: Cleanup) -> None:
         """Call the deletion hook once. Raises :class:`HookFailed`."""
@@ -114,7 +147,9 @@ class Hooks:
 
         A call whose result nobody knows counts: it may have made something.
         """
-        lifecycle = self._lifecycle(name)
+        return self._cleanup(name, self._lifecycle(name))
+
+    def _cleanup(self, name: str, lifecycle: Lifecycle) -> Cleanup | None:
         configs = [lifecycle.active, lifecycle.doubtful]
         left = [config for config in configs if config is not None and self._implements(config, Hook.DELETED)]
         if not left:
@@ -123,19 +158,29 @@ class Hooks:
         return replace(cleanup, doubtful=left[1]) if len(left) > 1 and left[1] != left[0] else cleanup
 
     async def _call(self, name: str, incarnation: int | None, hook: Hook, old: Raw | None, wanted: Raw) -> None:
-        """Intent and call; the result is for the caller. Whatever the crash, the intent is there and it comes again."""
-        before = self._lifecycle(name)
+        """Intent, call and result. Whatever the crash, the intent is there and it comes again."""
+        known = before = self._lifecycle(name)
         intent = _intent(before, hook, old, wanted)
+        begun = self._configs.cleanups_begun(name)
+        failure: HookFailed | None = None
         reach("hook-before-intent")
-        await self._note(name, incarnation, replace(before, pending=intent))
-        reach("hook-after-intent")
         try:
-            await self._run(f"{name}: on_{hook.value}()", wanted, lambda: self._invoke(hook, old, wanted))
-        except HookFailed as failed:
-            result = replace(intent, error=str(failed), timed_out=failed.timed_out)
-            await self._note(name, incarnation, replace(before, pending=result))
+            await self._note(name, incarnation, replace(before, pending=intent))
+            reach("hook-after-intent")
+            try:
+                await self._run(f"{name}: on_{hook.value}()", wanted, lambda: self._invoke(hook, old, wanted))
+                known = Lifecycle(active=wanted)
+                reach("hook-after-call")
+            except HookFailed as failed:
+                failure = failed
+                known = replace(before, pending=replace(intent, error=str(failed), timed_out=failed.timed_out))
+            await self._note(name, incarnation, known)
+        except ConnectorGone:
+            written = next(iter(self._configs.snapshot().cleanups_of(name)), None)
+            await self._correct_cleanup(name, known, written, begun)
             raise
-        reach("hook-after-call")
+        if failure is not None:
+            raise failure
 
     def _invoke(self, hook: Hook, old: Raw | None, wanted: Raw) -> None:
         new = self._resolve(wanted)
@@ -183,10 +228,44 @@ class Hooks:
     async def _note(
         self, name: str, incarnation: int | None, lifecycle: Lifecycle, cleanup: Cleanup | None = None
     ) -> None:
-        """Write how far the hooks have come, unless this is not the same connector any more."""
+        """Write how far the hooks have come. Raises :class:`ConnectorGone` if this is not the same connector any more.
+
+        Nobody gives the connector away while it is written, but another worker may: the later one in the log sees it,
+        and takes back what the earlier one has written, too.
+        """
+        await self._require(name, incarnation)
+        begun = self._configs.cleanups_begun(name)
+        await asyncio.wrap_future(self._configs.put_lifecycle(name, lifecycle, cleanup))
+        try:
+            await self._require(name, incarnation)
+        except ConnectorGone:
+            if self._configs.snapshot().lifecycles.get(name) == lifecycle:
+                await asyncio.wrap_future(self._configs.put_lifecycle(name, None))
+            if cleanup is not None and self._configs.cleanups_begun(name) > begun + 1:
+                await asyncio.wrap_future(self._configs.finish_cleanup(cleanup.id))
+            raise
+
+    async def _require(self, name: str, incarnation: int | None) -> None:
+        """Raises :class:`ConnectorGone`. A removal that is being written may still fail."""
+        await self.written(name)
         if incarnation is None or self._configs.incarnation(name) != incarnation:
             raise ConnectorGone
-        await asyncio.wrap_future(self._configs.put_lifecycle(name, lifecycle, cleanup))
+
+    async def _correct_cleanup(self, name: str, known: Lifecycle, written: Cleanup | None, begun: int) -> None:
+        """Whoever removed a connector may not have known how far its hooks had come, which was ``known``.
+
+        ``written`` is the clean-up of the removal, ``begun`` the number of clean-ups before. One that is over or was
+        given up is not begun again.
+        """
+        left = self._cleanup(name, known)
+        if written is None:
+            if left is not None and self._configs.cleanups_begun(name) == begun:
+                await asyncio.wrap_future(self._configs.put_cleanup(left))
+        elif left is None:
+            await asyncio.wrap_future(self._configs.finish_cleanup(written.id))
+        elif (left.config, left.doubtful) != (written.config, written.doubtful):
+            corrected = replace(written, config=left.config, doubtful=left.doubtful)
+            await asyncio.wrap_future(self._configs.put_cleanup(corrected))
 
     async def _run(self, what: str, config: Raw, hook: Callable[[], None]) -> None:
         call: Future[None] = self._calls.run(what, self._seconds, lambda: self._shielded(config, hook))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from penstock.api.connector import Connector
@@ -14,7 +14,7 @@ from penstock.storage.faults import reach
 from .hooks import ConnectorGone, HookFailed
 from .logging import connector_context
 from .pending_restarts import PendingRestarts
-from .requests import State, TargetState
+from .requests import RequestError, State, TargetState
 from .services import Services
 from .starts import Start
 from .task_building import task_configs
@@ -35,11 +35,17 @@ WAITING = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the config store says of a connector, and whether its instance belongs here."""
+    """What the config store says of a connector, and whether its instance belongs here.
+
+    ``written_at`` tells the configuration from the same one written again, be it for a new connector of the name.
+    ``known`` is the position up to which the config log was read.
+    """
 
     config: Mapping[str, str | None]
     target: TargetState
     mine: bool
+    written_at: int
+    known: int = field(compare=False)
 
 
 class Superseded(Exception):
@@ -110,9 +116,14 @@ class ConnectorKeeper:
 
     @property
     def is_leaving(self) -> bool:
-        """Whether something still runs here that belongs elsewhere, or was made from old task configs."""
+        """Whether something still runs here that belongs elsewhere, is gone, or was made from old task configs.
+
+        A hook that is being called for a connector that is gone counts: what came of it is written down before the end.
+        """
+        working = self._worker is not None and not self._worker.done()
+        gone = working and (self._removed or self.name not in self._services.configs.snapshot())
         instance = self._instance_config is not None and not self._services.ownership.connector(self.name)
-        return instance or self.tasks.is_ending or bool(self.tasks.leaving())
+        return gone or instance or self.tasks.is_ending or bool(self.tasks.leaving())
 
     async def settled(self) -> None:
         """Wait until nothing is left to do."""
@@ -164,10 +175,11 @@ class ConnectorKeeper:
 
     def _wanted(self) -> Wanted | None:
         snapshot = self._services.configs.snapshot()
-        config = snapshot.connector_config(self.name)
-        if config is None:
+        entry = snapshot.entries.get(self.name)
+        if entry is None:
             return None
-        return Wanted(config, snapshot.target_state(self.name), self._services.ownership.connector(self.name))
+        mine = self._services.ownership.connector(self.name)
+        return Wanted(entry.config, entry.target_state, mine, entry.written_at, snapshot.position)
 
     async def _keep_tasks_only(self, wanted: Wanted) -> None:
         """The connector instance runs on another worker of the cluster, some of its tasks may run here."""
@@ -192,10 +204,15 @@ class ConnectorKeeper:
             self._regenerate = True
         if self._started and self._regenerate:
             self._regenerate = False
-            await self._generate_tasks(wanted)
-        if (self._fresh or not self.tasks or self._services.ownership.shared) and self._accepted(wanted):
-            self._start_tasks(wanted)
-        self.tasks.resume()
+            try:
+                await self._generate_tasks(wanted)
+            except Superseded:
+                self._regenerate = True
+                raise
+        if self._accepted(wanted):
+            if self._fresh or not self.tasks or self._services.ownership.shared:
+                self._start_tasks(wanted)
+            self.tasks.resume()
         self._fresh = False
 
     async def _pause(self, wanted: Wanted) -> None:
@@ -205,7 +222,8 @@ class ConnectorKeeper:
             if not self._failed:
                 self._instance_config = wanted.config
                 self._status(State.PAUSED)
-        if self._fresh or self._services.ownership.shared:
+        stopped = not self.tasks and not self._services.hooks.is_due(self.name, wanted.config)
+        if self._fresh or stopped or self._services.ownership.shared:
             self._start_tasks(wanted)
         self.tasks.pause()
         self._fresh = False
@@ -229,7 +247,11 @@ class ConnectorKeeper:
         await self._drop_instance(State.UNASSIGNED if held and not forget else None)
         self._failed, self._fresh = False, True
         if forget:
-            self._services.statuses.forget(self.name)
+            snapshot, statuses = self._services.configs.snapshot(), self._services.statuses
+            if self.name in snapshot:
+                statuses.forget_former(self.name, len(snapshot.task_configs(self.name)))
+            else:
+                statuses.forget(self.name)
             self._services.removed(self.name)
 
     async def _prepare(self, wanted: Wanted) -> bool:
@@ -241,12 +263,12 @@ class ConnectorKeeper:
         if not hooks.is_due(self.name, wanted.config):
             return True
         await self.tasks.stop(self.tasks.numbers(), State.UNASSIGNED)
+        self._require_still_wanted()
         if not self._restarting:
             self._status(State.UNASSIGNED)
         try:
             if await hooks.before_start(self.name, wanted.config):
-                if self._is_superseded():
-                    raise Superseded
+                self._require_still_wanted()
                 return True
         except ConnectorGone:
             raise Superseded from None
@@ -313,22 +335,26 @@ class ConnectorKeeper:
             await self._published(configs)
         gone = [task for task in self.tasks.numbers() if task >= len(configs)]
         await self.tasks.stop(gone, State.DESTROYED)
+        self._require_still_wanted()
         if not self._services.ownership.shared:
             self._services.statuses.forget_tasks(self.name, beyond=len(configs))
         self._start_tasks(wanted)
 
     async def _published(self, configs: Sequence[Mapping[str, str | None]]) -> None:
         """Make task configs the current ones, unless something else is wanted meanwhile."""
-        publishing = asyncio.ensure_future(self._services.publish_tasks(self.name, configs))
+        known = self._require_still_wanted().known
+        publishing = asyncio.ensure_future(self._services.publish_tasks(self.name, configs, known))
         try:
             while not publishing.done():
                 await asyncio.wait({publishing}, timeout=PUBLISH_LOOK_SECONDS)
                 if not publishing.done() and self._is_superseded():
-                    self._regenerate = True
                     raise Superseded
         finally:
             publishing.cancel()
-        publishing.result()
+        try:
+            publishing.result()
+        except RequestError:
+            raise Superseded from None
 
     def _start_tasks(self, wanted: Wanted, only: Collection[int] | None = None) -> None:
         self.tasks.start(wanted.config, wanted.target is TargetState.PAUSED, only)
@@ -385,9 +411,18 @@ class ConnectorKeeper:
         return waiting.result()
 
     def _is_superseded(self) -> bool:
+        return self._was_asked_meanwhile() or self._wanted() != self._working_for
+
+    def _require_still_wanted(self) -> Wanted:
+        """What is being worked for, as it is known now. Raises :class:`Superseded` if something else is wanted."""
+        wanted = self._wanted()
+        if wanted is None or wanted != self._working_for or self._was_asked_meanwhile():
+            raise Superseded
+        return wanted
+
+    def _was_asked_meanwhile(self) -> bool:
         restart = self._restarts.of_instance and not self._restarting
-        asked = self._removed or self._closing or self._reconfigured or restart
-        return asked or self._wanted() != self._working_for
+        return self._removed or self._closing or self._reconfigured or restart
 
     def _status(self, state: State, trace: str | None = None) -> None:
         self._services.statuses.connector(self.name, state, trace)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 _TEXT = "[%(asctime)s] %(levelname)s %(place)s%(message)s (%(name)s:%(lineno)d%(at)s)"
 
@@ -57,7 +57,7 @@ class JsonLines(logging.Formatter):
         self._worker = worker
 
     def format(self, record: logging.LogRecord) -> str:
-        time = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         found: dict[str, object] = {
             "time": time.replace("+00:00", "Z"),
             "level": record.levelname,

@@ -30,8 +30,15 @@ LEVELS: Mapping[str, int] = {
 }
 """Kafka Connect's level names and Python's numbers."""
 
+ACCESS_LOG = "penstock.rest.access"
+"""The logger of requests: at INFO those that change something or fail, at DEBUG those that only look."""
+
+ACCESS_LEVELS: Mapping[str, int] = {"all": logging.DEBUG, "changes": logging.NOTSET, "none": logging.WARNING}
+"""How much of it is wanted, and what its logger is set to; ``NOTSET`` goes with the root."""
+
 _FILE_BYTES = 20 * 1024 * 1024
 _FILE_BACKUPS = 5
+
 
 def level_number(level: str) -> int:
     """The number of a level name in any case. Raises ``NotFound`` with Kafka Connect's text."""
@@ -54,11 +61,15 @@ def no_logs_yet() -> None:
 
 
 def configure_logging(
-    level: str = "INFO", file: Path | None = None, as_json: bool = False, worker: str = ""
+    level: str = "INFO",
+    file: Path | None = None,
+    as_json: bool = False,
+    worker: str = "",
+    access: str = "changes",
 ) -> None:
     """Send all logs to ``file`` (rotated) or, without one, to standard output. Replaces what was set up before.
 
-    Lines name ``worker``; with ``as_json`` each is a JSON object.
+    Lines name ``worker``; with ``as_json`` each is a JSON object. ``access`` is one of :data:`ACCESS_LEVELS`.
     """
     for name, number in LEVELS.items():
         logging.addLevelName(number, name)
@@ -75,8 +86,9 @@ def configure_logging(
         old.close()
     root.addHandler(handler)
     root.setLevel(level_number(level))
+    logging.getLogger(ACCESS_LOG).setLevel(ACCESS_LEVELS[access])
     logging.captureWarnings(True)
-    for chatty in ("py4j", "httpx", "httpcore", "uvicorn.access"):
+    for chatty in ("py4j", "httpx2", "httpcore2", "uvicorn.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,20 +16,47 @@ from .requests import State, TaskId
 from .task_parts import TaskParts
 from .windows import Window
 
+NEWEST = 1000
+"""The share of failed records is that of so many records at least, where there are."""
+
+
+class NewestRecords:
+    """How many of the newest records failed: of as many batches as it takes to see :data:`NEWEST` of them.
+
+    ``counts`` is (read, failed), replaced at once for readers on other threads.
+    """
+
+    def __init__(self) -> None:
+        self._batches: deque[tuple[int, int]] = deque()
+        self.counts = (0, 0)
+
+    def add(self, read: int, failed: int) -> None:
+        """Count a batch; older ones that are no longer needed are forgotten."""
+        if not read:
+            return
+        self._batches.append((read, failed))
+        all_read, all_failed = self.counts[0] + read, self.counts[1] + failed
+        while all_read - self._batches[0][0] >= NEWEST:
+            oldest_read, oldest_failed = self._batches.popleft()
+            all_read, all_failed = all_read - oldest_read, all_failed - oldest_failed
+        self.counts = (all_read, all_failed)
+
 
 @dataclass
 class TaskMetrics:
     """Counters of one task since it was started, fed by receipts. Written on the runtime's loop only.
 
-    ``transactions`` has the records of each.
+    ``transactions`` has the records of each. ``column_faults`` are rows that went one by one because a column form
+    raised, also in batches that were tried again.
     ``busy_since`` and ``troubled_since`` are readings of ``time.monotonic()``: when the step in progress began, and
     when the task first had to try a batch again since it last made progress. ``last_progress`` and ``last_error`` are
-    seconds since 1970.
+    seconds since 1970. ``newest`` counts the records of the newest batches; ``dead_letter_topic`` has the failed ones.
     """
 
     read: int = 0
     written: int = 0
     filtered: int = 0
+    column_faults: int = 0
     bytes: int = 0
     batches: int = 0
     skipped: int = 0
@@ -47,6 +75,8 @@ class TaskMetrics:
     busy_since: float | None = None
     troubled_since: float | None = None
     trouble: str = ""
+    newest: NewestRecords = field(default_factory=NewestRecords)
+    dead_letter_topic: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     reads: Window = field(default_factory=Window)
     writes: Window = field(default_factory=Window)
@@ -71,6 +101,7 @@ class TaskMetrics:
             written += receipt.written
             self.filtered += receipt.filtered
             self.bytes += receipt.bytes
+        self.newest.add(read, sum(receipt.failed for receipt in receipts))
         self.read += read
         self.written += written
         self.reads.record(read)
@@ -83,6 +114,10 @@ class TaskMetrics:
         """Count the errors of a batch that will not be committed."""
         self._add_errors(receipts)
         self.last_error = time.time()
+
+    def add_column_faults(self, receipts: Sequence[Receipt]) -> None:
+        """Count what column forms cost by raising; as soon as the work is done, whatever becomes of its batch."""
+        self.column_faults += sum(fault.rows for receipt in receipts for fault in receipt.column_faults)
 
     def add_step(self, step: str, seconds: float) -> None:
         """A batch spent this time in a step."""
@@ -159,6 +194,8 @@ class TaskMetrics:
             self.logged += len(receipt.error_log)
             if receipt.failed:
                 self.last_error = time.time()
+            for staged in receipt.dead_letters:
+                self.dead_letter_topic = staged.topic
         self.dead_letters += _dead_letters(receipts)
 
     def _add_seconds(self, receipts: Sequence[Receipt]) -> None:

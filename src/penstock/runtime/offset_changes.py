@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.errors import UnsupportedOperationError
+from penstock.api.errors import ConfigError, UnsupportedOperationError
 from penstock.storage.errors import StorageError
+from penstock.storage.json_records import canonical
+from penstock.storage.offset_store import Change
 from penstock.storage.sqlite import Database
 from penstock.storage.sqlite_log import SqliteLog
 from penstock.topics.errors import GroupInUse, TopicError
 from penstock.topics.interface import TopicHome, TopicPartition
 
 from . import offsets as rules
+from .connector_config import ConnectorConfig
+from .plugins import UnknownPlugin
 from .requests import BadRequest, OffsetEntry, RequestError, TimedOut
 from .services import Services
 from .topic_homes import connector_home, in_kafka
@@ -71,12 +76,43 @@ class OffsetChanges:
         return await (await self.altering(name, config, entries)).write()
 
     async def altering(self, name: str, config: Raw, entries: Sequence[OffsetEntry]) -> AgreedChange:
-        """Ask the connector whether offsets may be altered."""
+        """Check them, and ask the connector whether offsets may be altered."""
         if self._is_sink(config):
-            positions = rules.sink_changes(name, entries)
-            checked = await self._ask(name, config, positions)
-            return self._positions_change(name, config, positions, checked)
+            return await self._altering_positions(name, config, await self._checked(name, config, entries))
+        return await self._altering_source(name, config, rules.source_changes(entries))
+
+    async def replacing(self, name: str, config: Raw, entries: Sequence[OffsetEntry]) -> AgreedChange:
+        """The same for the only offsets that there shall be: what is there else is forgotten."""
+        if self._is_sink(config):
+            positions = await self._checked(name, config, entries)
+            gone = dict.fromkeys(await self._positions(config))
+            return await self._altering_positions(name, config, {**gone, **positions})
         changes = rules.source_changes(entries)
+        kept = {canonical(partition) for partition, _ in changes}
+        old = [partition for partition, _ in self._services.offsets.all(name)]
+        left = [(partition, None) for partition in old if canonical(partition) not in kept]
+        return await self._altering_source(name, config, [*left, *changes])
+
+    async def open(self, config: Raw) -> None:
+        """Know the offsets topic of a connector's own, be the connector new."""
+        services = self._services
+        if not self._is_sink(config):
+            with _refused():
+                await services.user_code("opening offsets", lambda: services.open_offsets(self._parsed(config)))
+
+    async def _checked(
+        self, name: str, config: Raw, entries: Sequence[OffsetEntry]
+    ) -> Mapping[TopicPartition, int | None]:
+        positions = rules.sink_changes(name, entries)
+        rules.require_partitions(name, positions, await self._topics(config))
+        return positions
+
+    async def _altering_positions(
+        self, name: str, config: Raw, positions: Mapping[TopicPartition, int | None]
+    ) -> AgreedChange:
+        return self._positions_change(name, config, positions, await self._ask(name, config, positions))
+
+    async def _altering_source(self, name: str, config: Raw, changes: Sequence[Change]) -> AgreedChange:
         checked = await self._ask(name, config, changes)
         return AgreedChange(checked, lambda: self._services.offsets.put(name, changes))
 
@@ -107,6 +143,8 @@ class OffsetChanges:
             changes = {**dict.fromkeys(await self._positions(config)), **old}
             await self._positions_change(name, config, changes).write()
         else:
+            with contextlib.suppress(BadRequest, UnknownPlugin):
+                await self.open(config)
             gone = [(partition, None) for partition, _ in self._services.offsets.all(name)]
             await asyncio.wrap_future(self._services.offsets.put(name, [*gone, *rules.source_changes(before)]))
 
@@ -117,6 +155,10 @@ class OffsetChanges:
         return AgreedChange(
             checked, lambda: home.alter_positions(group, positions), lambda error: _sink_error(name, "alter", error)
         )
+
+    async def _topics(self, config: Raw) -> Mapping[str, int]:
+        home, _ = self._home(config)
+        return await self._services.user_code("looking for partitions", home.topics_now)
 
     async def _positions(self, config: Raw) -> Mapping[TopicPartition, int]:
         home, group = self._home(config)
@@ -135,8 +177,12 @@ class OffsetChanges:
         services = self._services
         worker, home = services.config.properties, services.topics
         if in_kafka(worker):
-            home = connector_home(home, worker, services.parse(services.resolve(config)))
+            with _refused():
+                home = connector_home(home, worker, self._parsed(config))
         return home.waiting(), services.group(config)
+
+    def _parsed(self, config: Raw) -> ConnectorConfig:
+        return self._services.parse(self._services.resolve(config))
 
     async def _ask(self, name: str, config: Raw, changes: Any) -> bool:
         kind = self._services.connector_type(config)
@@ -157,6 +203,15 @@ class OffsetChanges:
 
     def _is_sink(self, config: Raw) -> bool:
         return self._services.connector_type(config) == "sink"
+
+
+@contextlib.contextmanager
+def _refused() -> Iterator[None]:
+    """Client settings that nobody can use are the caller's: their error names the key."""
+    try:
+        yield
+    except ConfigError as error:
+        raise BadRequest(str(error)) from error
 
 
 def _sink_error(name: str, verb: str, error: Exception) -> Exception:

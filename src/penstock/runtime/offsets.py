@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.api.errors import DataError
@@ -55,6 +55,25 @@ def sink_changes(name: str, offsets: Sequence[OffsetEntry]) -> dict[TopicPartiti
     return changes
 
 
+def require_partitions(name: str, places: Iterable[TopicPartition], topics: Mapping[str, int]) -> None:
+    """Offsets of a sink are about partitions that are there. ``topics`` has the number of partitions of each topic."""
+    missing = [at for at in places if at.partition >= topics.get(at.topic, 0)]
+    if missing:
+        raise BadRequest(
+            f"Failed to modify offsets for sink connector {name}: there is no "
+            f"{', no '.join(_missing(at, topics.get(at.topic)) for at in missing)}. No offset was changed. Correct the "
+            "partition or leave it out, or make the topic first."
+        )
+
+
+def _missing(at: TopicPartition, count: int | None) -> str:
+    if count is None:
+        there = "there is no such topic"
+    else:
+        there = "it has partition 0 alone" if count == 1 else f"it has partitions 0 to {count - 1}"
+    return f"partition {at.partition} of topic {at.topic} ({there})"
+
+
 def sink_entries(positions: Mapping[TopicPartition, int]) -> list[OffsetEntry]:
     """Positions in the shape of the REST API."""
     return [
@@ -86,8 +105,9 @@ def _sink_partition(partition: Mapping[str, Any] | None) -> TopicPartition:
             "The partition for a sink connector offset must contain the keys 'kafka_topic' and 'kafka_partition'"
         )
     topic, number = partition["kafka_topic"], partition["kafka_partition"]
-    if topic is None:
-        raise BadRequest("Kafka topic names must be valid strings and may not be null")
+    if not isinstance(topic, str):
+        given = "" if topic is None else f". 'kafka_topic' is {_shown(topic)}: if that is the name, put it in quotes"
+        raise BadRequest(f"Kafka topic names must be valid strings and may not be null{given}")
     if number is None:
         raise BadRequest("Kafka partitions must be valid numbers and may not be null")
     parsed = _integer(number, INT_MAX)
@@ -96,7 +116,7 @@ def _sink_partition(partition: Mapping[str, Any] | None) -> TopicPartition:
             f"Failed to parse the following Kafka partition value in the provided offsets: '{_shown(number)}'. "
             "Partition values for sink connectors need to be integers."
         )
-    return TopicPartition(_shown(topic), parsed)
+    return TopicPartition(topic, parsed)
 
 
 def _sink_offset(offset: Mapping[str, Any] | None) -> int | None:

@@ -21,6 +21,7 @@ from penstock.storage.offset_store import OffsetStore
 from penstock.topics.interface import SinkCommit, TopicHome
 
 from .calls import UserCode
+from .column_faults import ColumnFaultLog
 from .dead_letters import DeadLetter, ReplayOutcome
 from .metrics import MeasuredTask, TaskMetrics
 from .parked_records import finish_parked
@@ -117,6 +118,7 @@ class Pump(ABC):
         self._abort: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._replays = Replays()
+        self._column_faults = ColumnFaultLog(task)
         self._copy: Task | None = None
         self._has_dead_letter_topic = False
         self._read_in_step = 0
@@ -258,6 +260,8 @@ class Pump(ABC):
         for receipt in receipts.result():
             self._read_in_step += receipt.read
             log_again(receipt.log)
+            self._column_faults.tell(receipt.column_faults)
+        self.metrics.add_column_faults(receipts.result())
         return receipts.result()
 
     def drop(self, receipts: Sequence[Receipt]) -> None:

@@ -65,6 +65,13 @@ class ConnectorInfo:
 
 
 @dataclass(frozen=True)
+class CreatedConnector(ConnectorInfo):
+    """A connector that was created with offsets; ``offsets_status`` tells what became of these (KIP-995)."""
+
+    offsets_status: str
+
+
+@dataclass(frozen=True)
 class ConnectorStatus:
     """``GET /connectors/{name}/status``; tasks are (id, status), sorted."""
 
@@ -76,7 +83,10 @@ class ConnectorStatus:
 
 @dataclass(frozen=True)
 class CreateRequest:
-    """``POST /connectors``, body checked for shape only. ``offsets`` are applied before the first start."""
+    """``POST /connectors``, body checked for shape only.
+
+    ``offsets`` replace, before the first start, what is left of an earlier connector of this name.
+    """
 
     name: str
     config: Mapping[str, str | None]

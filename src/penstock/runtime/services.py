@@ -34,8 +34,12 @@ SCAN_SECONDS = 60.0
 
 T = TypeVar("T")
 Raw = Mapping[str, str | None]
-PublishTasks = Callable[[str, Sequence[Raw]], Awaitable[None]]
-"""Makes task configs of a connector the current ones; ends when they are."""
+PublishTasks = Callable[[str, Sequence[Raw], int], Awaitable[None]]
+"""Makes task configs of a connector the current ones; ends when they are.
+
+The number is the position of the config log up to which whoever made them had read it. Raises a ``RequestError`` when
+they are of no use any more.
+"""
 
 
 class Services:
@@ -50,6 +54,7 @@ class Services:
     tasks_changed: Callable[[], None]
     hooks: Hooks
     cleanups: Cleanups
+    publish_tasks: PublishTasks
 
     def __init__(
         self,
@@ -70,7 +75,6 @@ class Services:
         self.cluster_id = cluster_id
         self.ownership = Ownership()
         self.metrics = WorkerMetrics()
-        self.publish_tasks: PublishTasks = self._write_tasks
         self.fence: Callable[[str], Awaitable[None]] | None = None
         self.spark_trouble: Callable[[], str | None] = lambda: None
         self.open_offsets: Callable[[ConnectorConfig], None] = lambda parsed: None
@@ -143,9 +147,6 @@ class Services:
         connector.request_task_reconfiguration = reconfigure
         connector.start()
         return connector
-
-    async def _write_tasks(self, name: str, configs: Sequence[Raw]) -> None:
-        await asyncio.wrap_future(self.configs.put_task_configs(name, configs))
 
     async def find_plugins(self) -> None:
         """Wait for the one look for plugins: no call's own limit shall be spent on importing their modules."""

@@ -96,24 +96,30 @@ def _question(target: bytes, signed_at: str) -> bytes:
     return b"GET " + target + b"\n" + signed_at.encode("latin-1")
 
 
+def signature(headers: Mapping[str, str]) -> tuple[bytes, str]:
+    """The signature of a request and its algorithm. Raises ``BadRequest`` when it is missing, or cannot be one."""
+    encoded, algorithm = headers.get(SIGNATURE), headers.get(ALGORITHM)
+    if encoded is None or algorithm is None:
+        raise BadRequest("Internal request missing required signature")
+    if not is_known(algorithm):
+        raise BadRequest(f"The algorithm {algorithm} is not known")
+    try:
+        return base64.b64decode(encoded, validate=True), algorithm
+    except (binascii.Error, ValueError) as error:
+        raise BadRequest(f"The signature is not base64: {error}") from error
+
+
 def verify(body: bytes, headers: Mapping[str, str], key: SessionKey | None, settings: SigningSettings) -> None:
     """Raises what a request with a missing, strange or wrong signature is answered with."""
-    signature, algorithm = headers.get(SIGNATURE), headers.get(ALGORITHM)
-    if signature is None or algorithm is None:
-        raise BadRequest("Internal request missing required signature")
-    if algorithm not in settings.verification_algorithms:
+    algorithm = headers.get(ALGORITHM)
+    if SIGNATURE in headers and algorithm is not None and algorithm not in settings.verification_algorithms:
         raise BadRequest(
             f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. This worker "
             f"is currently configured to use: [{', '.join(settings.verification_algorithms)}]. Check that all workers' "
             "configuration files permit the same set of signature algorithms, and correct any misconfigured worker and "
             "restart it."
         )
-    if not is_known(algorithm):
-        raise BadRequest(f"The algorithm {algorithm} is not known")
-    try:
-        given = base64.b64decode(signature, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise BadRequest(f"The signature is not base64: {error}") from error
+    given, algorithm = signature(headers)
     if key is None:
         raise NoSessionKey(
             "This worker is still starting up and has not been able to read a session key from the config topic yet"

@@ -15,7 +15,8 @@ from .services import Services
 from .subscription import Subscription
 from .topic_homes import connector_clients, in_kafka
 
-Lags = Mapping[TopicPartition, int]
+Lags = Mapping[TopicPartition, int | None]
+"""Records behind; ``None`` for a position beyond the end, which does not say what the sink will read next."""
 
 
 class SinkLags:
@@ -36,7 +37,7 @@ class SinkLags:
         subscription = Subscription.of(parsed, 1, in_kafka(self._services.config.properties))
         home, from_latest = self._home(parsed, subscription)
         positions = home.positions(subscription.group)
-        lags: dict[TopicPartition, int] = {}
+        lags: dict[TopicPartition, int | None] = {}
         for topic, count in home.topics().items():
             if not subscription.wants(topic):
                 continue
@@ -45,7 +46,7 @@ class SinkLags:
                 position = positions.get(at)
                 if position is None:
                     position = end if from_latest else _start(home, at, end)
-                lags[at] = max(0, end - position)
+                lags[at] = end - position if position <= end else None
         return lags
 
     def _home(self, parsed: ConnectorConfig, subscription: Subscription) -> tuple[TopicHome, bool]:

@@ -62,6 +62,12 @@ class Statuses:
         self.observe(name, None, State.DESTROYED)
         return self._store.forget_connector(name)
 
+    def forget_former(self, name: str, tasks: int) -> None:
+        """The connector is no more, but there is a new one of its name, with so many tasks: its status stays."""
+        self.observe(name, None, State.DESTROYED)
+        self._store.reset_topics(name)
+        self._store.forget_tasks(name, tasks)
+
     def of(self, name: str) -> ConnectorStatus | None:
         """The status of a connector and its tasks, if there is any."""
         connector = self._store.connector(name)

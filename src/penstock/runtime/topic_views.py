@@ -68,9 +68,9 @@ class TopicViews:
         return [self._view(name) for name in sorted(self._home.topics())]
 
     def one(self, topic: str) -> TopicView:
-        """Raises ``NotFound``."""
+        """A topic with its bounds as they are now. Raises ``NotFound``."""
         self._partitions(topic)
-        return self._view(topic)
+        return TopicViews(self._home.waiting())._view(topic)
 
     def offsets_at(self, topic: str, when: str) -> list[int]:
         """The offset of each partition at a time: ``earliest``, ``latest`` or milliseconds since 1970.

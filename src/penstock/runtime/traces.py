@@ -7,6 +7,8 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
+from penstock.spark.traces import FAILED_RECORD
+
 from .calls import CallTimedOut
 
 _RAISED = re.compile(r"^[A-Za-z_][\w.$]*(?:: .*)?$")
@@ -26,7 +28,10 @@ def trace_of(error: BaseException) -> str:
 
 
 def headline(trace: str | None) -> str:
-    """The line of a trace that says what happened: of a Python one the last, of a Java one the last cause."""
+    """The line of a trace that says what happened: of a Python one the last, of a Java one the last cause.
+
+    Where it tells at its end which record failed, the line does too.
+    """
     lines = [line.rstrip() for line in (trace or "").strip().splitlines() if line.strip()]
     if not lines:
         return "(no trace)"
@@ -34,7 +39,8 @@ def headline(trace: str | None) -> str:
         raised = [line for line in lines[1:] if _RAISED.match(line) and not line.startswith("The above exception")]
         return raised[-1] if raised else lines[-1]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return causes[-1] if causes else lines[0]
+    record = f" (the record: {lines[-1].removeprefix(FAILED_RECORD)})" if lines[-1].startswith(FAILED_RECORD) else ""
+    return (causes[-1] if causes else lines[0]) + record
 
 
 def _beyond_runtime(frames: TracebackType | None) -> TracebackType | None:

@@ -83,7 +83,6 @@ class UnfinishedChanges:
             self._effects.keep(name)
         await self._effects.settled(name)
         await self._offsets.forgotten(name, change.config).write()
-        cleanup = self._services.hooks.cleanup_for(name)
-        await asyncio.wrap_future(self._services.configs.remove_connector(name, cleanup))
+        await self._services.hooks.remove(name)
         self._effects.remove(name)
         self._services.cleanups.look()

@@ -27,18 +27,13 @@ class Worker:
 
     def keep(self, name: str) -> None:
         """The connector was created, changed or removed: bring it to what the stores say."""
-        keeper = self._keepers.get(name)
-        if keeper is None:
-            known = self._services.configs.snapshot().connector_config(name) is not None
-            if not known or not self._services.ownership.has_part(name):
-                return
-            keeper = self._keepers[name] = ConnectorKeeper(name, self._services)
-        keeper.poke()
+        keeper = self._keeper(name)
+        if keeper is not None:
+            keeper.poke()
 
     def reconfigure(self, name: str) -> None:
         """The configuration of a connector was written, be it the same as before."""
-        self.keep(name)
-        keeper = self._keepers.get(name)
+        keeper = self._keeper(name)
         if keeper is not None:
             keeper.reconfigure()
 
@@ -64,8 +59,13 @@ class Worker:
         return any(keeper.is_leaving for keeper in self._keepers.values())
 
     def restart(self, name: str, connector: bool, tasks: Sequence[int]) -> asyncio.Future[None]:
-        """Restart parts of a connector; the future ends when it was tried."""
-        return self._keepers[name].restart(connector, tasks)
+        """Restart parts of a connector; the future ends when it was tried, at once where nothing of it belongs here."""
+        keeper = self._keeper(name)
+        if keeper is not None:
+            return keeper.restart(connector, tasks)
+        nothing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        nothing.set_result(None)
+        return nothing
 
     async def settled(self, name: str) -> None:
         """Wait until the connector is what the stores say."""
@@ -101,6 +101,15 @@ class Worker:
         """Stop every clean-up, task and connector, side by side."""
         self._services.cleanups.stop()
         await asyncio.gather(*(keeper.close() for keeper in list(self._keepers.values())))
+
+    def _keeper(self, name: str) -> ConnectorKeeper | None:
+        """The one of a connector that runs here, or has a part that belongs here."""
+        keeper = self._keepers.get(name)
+        if keeper is None:
+            known = self._services.configs.snapshot().connector_config(name) is not None
+            if known and self._services.ownership.has_part(name):
+                keeper = self._keepers[name] = ConnectorKeeper(name, self._services)
+        return keeper
 
     def _sinks(self) -> Iterator[SinkPump]:
         for keeper in self._keepers.values():

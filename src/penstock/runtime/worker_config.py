@@ -114,6 +114,10 @@ class WorkerConfig:
     def log_as_json(self) -> bool:
         return str(self.values["log.format"]).lower() == "json"
 
+    @property
+    def log_access(self) -> str:
+        return str(self.values["log.access"]).lower()
+
     @cached_property
     def listeners(self) -> tuple[Listener, ...]:
         return tuple(parse_listener(text) for text in self.values["listeners"])

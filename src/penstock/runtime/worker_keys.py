@@ -18,7 +18,7 @@ from ..api.config import (
 )
 from ..api.errors import ConfigError
 from .listeners import check_listeners
-from .logging import LEVELS
+from .logging import ACCESS_LEVELS, LEVELS
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
@@ -104,6 +104,16 @@ WORKER_KEYS = ConfigDef(
         "How a line of the log looks: text, or json for one JSON object with time, level, logger, message, connector,"
         " task and worker.",
         one_of_ignoring_case("text", "json"),
+    ),
+    worker_key(
+        _WORKER,
+        "log.access",
+        Type.STRING,
+        "changes",
+        "Which requests to the REST API and the web page are logged, each with its address, user, status and duration:"
+        " changes for those that change something or are refused, all, or none. While the worker runs the level of the"
+        " logger penstock.rest.access chooses: DEBUG for all, INFO for changes, WARN for none.",
+        one_of_ignoring_case(*ACCESS_LEVELS),
     ),
     worker_key(
         _REST,

@@ -72,7 +72,7 @@ def pump_services(services: Services, spark: SparkHost, topics: TopicHome) -> Pu
 
 
 def attach(services: Services, worker: Worker, ended: Callable[[str], Awaitable[None]]) -> None:
-    """Hooks, clean-ups, and whom the stores tell. ``ended`` waits until nothing of a connector runs any more."""
+    """Hooks, clean-ups, and whom the stores tell. ``ended`` is what clean-ups wait for."""
     hook_seconds = services.config.lifecycle_hook_timeout_ms / 1000
     configs, resolve = services.configs, services.resolve
     services.hooks = Hooks(configs, services.calls, services.connector_plugin, resolve, hook_seconds)

@@ -193,6 +193,7 @@ class DeleteConnector(Action):
 
     async def do(self, tools: Tools) -> None:
         services = tools.services
+        await services.hooks.written(self.name)
         self._cleanup = services.hooks.cleanup_for(self.name)
         if self._cleanup is not None:
             services.cleanups.hold(self._cleanup.id)

@@ -1,0 +1,111 @@
+"""A request to a cluster that still does what an earlier one has asked for: nothing is lost or left over.
+
+``PENSTOCK_TEST_ROUNDS`` tries each sequence more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster import Cluster
+from tests.support.hooked import Hooked
+from tests.support.overtaking import (
+    AMID_TASKS,
+    TO_DELETION,
+    Overtake,
+    change_with_a_slow_end,
+    is_cleaned_up,
+    rounds,
+    unbalanced,
+)
+from tests.support.waiting import wait_until
+
+ROUNDS = rounds(6)
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600 + 30 * ROUNDS)]
+
+
+@pytest.mark.parametrize("overtake", TO_DELETION, ids=lambda overtake: overtake.__name__)
+def test_nothing_stays_behind_however_early_a_connector_is_deleted(
+    cluster: Cluster, tmp_path: Path, overtake: Overtake
+) -> None:
+    sources = [Hooked(cluster.leader(), tmp_path) for _ in range(ROUNDS)]
+    for number, source in enumerate(sources):
+        overtake(source, number)
+    wrong = unbalanced(sources, is_cleaned_up)
+    assert not wrong, f"{len(wrong)} of {ROUNDS}: {wrong}"
+
+
+@pytest.mark.parametrize("overtake", AMID_TASKS, ids=lambda overtake: overtake.__name__)
+def test_no_task_outlives_what_it_was_made_for(
+    cluster: Cluster, tmp_path: Path, overtake: Callable[[Hooked, int], str | None]
+) -> None:
+    found = [overtake(Hooked(cluster.leader(), tmp_path, "PlainSource"), number) for number in range(ROUNDS)]
+    wrong = [fault for fault in found if fault]
+    assert not wrong, f"{len(wrong)} of {ROUNDS}: {wrong}"
+
+
+@pytest.mark.parametrize("state", ["STOPPED", "PAUSED"])
+def test_a_connector_created_again_while_an_old_task_ends_gets_no_task_of_it(
+    cluster: Cluster, tmp_path: Path, state: str
+) -> None:
+    source = Hooked(cluster.follower(), tmp_path, "PlainSource")
+    change_with_a_slow_end(source)
+    source.delete()
+    source.create({"mark": "new"}, initial_state=state)
+    source.heal()
+    source.wait(state, tasks=0)
+    assert source.tasks() == []
+    source.ask("resume")
+    source.wait("RUNNING")
+    assert [task["config"]["mark"] for task in source.tasks()] == ["new"]
+    source.delete()
+
+
+def test_a_connector_created_again_keeps_its_status_when_the_last_task_of_the_old_one_ends(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    source = apart(cluster, tmp_path)
+    source.put(mark="two")
+    wait_until(lambda: source.count("task.stop"), "the old task is to end")
+    source.delete()
+    source.create({"mark": "new"})
+    source.wait("RUNNING", tasks=None)
+    source.heal()
+    source.wait("RUNNING")
+    assert [task["config"]["mark"] for task in source.tasks()] == ["new"]
+    source.delete()
+
+
+def apart(cluster: Cluster, folder: Path) -> Hooked:
+    """A connector that runs on another worker than its task, which takes long to end."""
+    made: list[Hooked] = []
+
+    def look() -> Hooked | None:
+        source = Hooked(cluster.leader(), folder, "PlainSource")
+        source.break_down()
+        source.run(hang_until_healed="task.stop")
+        made.append(source)
+        return source if len(set(cluster.owners(source.name).values())) == 2 else None
+
+    found = wait_until(look, "a connector is apart from its task")
+    assert found is not None
+    for other in made[:-1]:
+        other.heal()
+        other.delete()
+    return found
+
+
+def test_a_restart_right_after_a_connector_was_created_again_is_done(cluster: Cluster, tmp_path: Path) -> None:
+    source = Hooked(cluster.leader(), tmp_path).run()
+    for number in range(ROUNDS):
+        source.delete()
+        source.create({"mark": f"again {number}"})
+        wait_until(lambda: source.request("POST", "/restart?includeTasks=true").status_code == 202, "it is accepted")
+        source.wait("RUNNING")
+    source.delete()
+    for worker in cluster.workers:
+        assert "KeyError" not in worker.output.read_text(errors="replace")
