@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.rest.server import RestServer
@@ -57,14 +57,14 @@ def herder(running: tuple[RestServer, TroubledHerder]) -> Iterator[TroubledHerde
 
 
 @pytest.fixture
-def api(running: tuple[RestServer, TroubledHerder], herder: TroubledHerder) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=running[0].url, trust_env=False, timeout=120) as client:
+def api(running: tuple[RestServer, TroubledHerder], herder: TroubledHerder) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=running[0].url, trust_env=False, timeout=120) as client:
         yield client
 
 
 @pytest.fixture
 def address(running: tuple[RestServer, TroubledHerder], herder: TroubledHerder) -> tuple[str, int]:
-    url = httpx.URL(running[0].url)
+    url = httpx2.URL(running[0].url)
     assert url.port is not None
     return url.host, url.port
 

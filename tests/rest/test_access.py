@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.api.errors import ConfigError
@@ -51,14 +51,14 @@ def guarded(real_worker: StandaloneWorker, users_file: Path) -> Iterator[RestSer
 
 
 @pytest.fixture
-def api(guarded: RestServer, real_worker: StandaloneWorker) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=guarded.url, trust_env=False, timeout=120) as client:
+def api(guarded: RestServer, real_worker: StandaloneWorker) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=guarded.url, trust_env=False, timeout=120) as client:
         yield client
     for name in real_worker.herder.connectors():
         real_worker.herder.delete_connector(name, include_offsets=True).result(60)
 
 
-def assert_refused(answer: httpx.Response, status: int) -> str:
+def assert_refused(answer: httpx2.Response, status: int) -> str:
     body = answer.json()
     assert answer.status_code == status
     assert body.keys() == {"error_code", "message"}
@@ -66,7 +66,7 @@ def assert_refused(answer: httpx.Response, status: int) -> str:
     return str(body["message"])
 
 
-def test_without_credentials_every_path_asks_for_them(api: httpx.Client) -> None:
+def test_without_credentials_every_path_asks_for_them(api: httpx2.Client) -> None:
     others = [
         ("GET", path) for path in ("/openapi.json", "/nothing/here", "/ui", "/ui/", "/ui/any/main.js", "/metrics")
     ]
@@ -80,21 +80,21 @@ def test_without_credentials_every_path_asks_for_them(api: httpx.Client) -> None
         ]
 
 
-def test_wrong_credentials_are_refused(api: httpx.Client) -> None:
+def test_wrong_credentials_are_refused(api: httpx2.Client) -> None:
     for wrong in [(ADMIN[0], READER[1]), ("nobody", ADMIN[1]), ("ci", TOKEN), ("", "")]:
         assert "wrong" in assert_refused(api.get("/connectors", auth=wrong), 401)
     for header in ["Bearer nonsense", "Bearer", "Basic !", "Negotiate abc", ""]:
         assert_refused(api.get("/connectors", headers={"Authorization": header}), 401)
 
 
-def test_only_health_stays_open(api: httpx.Client) -> None:
+def test_only_health_stays_open(api: httpx2.Client) -> None:
     assert api.get("/health").status_code == 200
     assert api.get("/health/").status_code == 200
     assert api.head("/health").status_code == 200
     assert_refused(api.post("/health"), 401)
 
 
-def test_an_admin_does_everything_with_a_password_or_a_token(api: httpx.Client, config: dict[str, str]) -> None:
+def test_an_admin_does_everything_with_a_password_or_a_token(api: httpx2.Client, config: dict[str, str]) -> None:
     created = api.post("/connectors", json={"name": "lines", "config": config}, auth=ADMIN)
     assert created.status_code == 201
     token = {"Authorization": f"Bearer {TOKEN}"}
@@ -103,7 +103,7 @@ def test_an_admin_does_everything_with_a_password_or_a_token(api: httpx.Client, 
     assert api.delete("/connectors/lines", headers=token).status_code == 204
 
 
-def test_a_reader_looks_and_changes_nothing(api: httpx.Client, config: dict[str, str]) -> None:
+def test_a_reader_looks_and_changes_nothing(api: httpx2.Client, config: dict[str, str]) -> None:
     api.post("/connectors", json={"name": "lines", "config": config}, auth=ADMIN)
     for path in ("/connectors", "/connectors/lines/status", "/topics", "/metrics", "/connector-plugins", "/ui/"):
         assert api.get(path, auth=READER).status_code == 200
@@ -116,7 +116,7 @@ def test_a_reader_looks_and_changes_nothing(api: httpx.Client, config: dict[str,
     assert api.get("/connectors", auth=READER).json() == ["lines"]
 
 
-def test_a_reader_is_not_shown_secrets(api: httpx.Client, config: dict[str, str]) -> None:
+def test_a_reader_is_not_shown_secrets(api: httpx2.Client, config: dict[str, str]) -> None:
     secret = {
         **config,
         "producer.override.sasl.jaas.config": "org.apache.X required password='hunter22';",
@@ -139,7 +139,7 @@ def test_a_reader_is_not_shown_secrets(api: httpx.Client, config: dict[str, str]
     assert api.get("/connectors/lines/config", auth=ADMIN).json() == {**secret, "name": "lines"}
 
 
-def test_what_workers_ask_each_other_needs_a_signature_and_no_user(api: httpx.Client) -> None:
+def test_what_workers_ask_each_other_needs_a_signature_and_no_user(api: httpx2.Client) -> None:
     assert "missing required signature" in assert_refused(api.post("/connectors/lines/tasks", json=[]), 400)
     signed = {"X-Connect-Authorization": "AAAA", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}
     assert "standalone mode" in assert_refused(api.put("/connectors/lines/fence", headers=signed), 500)
@@ -148,13 +148,13 @@ def test_what_workers_ask_each_other_needs_a_signature_and_no_user(api: httpx.Cl
 
 def test_the_admin_listener_has_the_same_users(guarded: RestServer) -> None:
     loggers = f"{guarded.admin_urls[0]}/admin/loggers/x"
-    with httpx.Client(trust_env=False) as client:
+    with httpx2.Client(trust_env=False) as client:
         assert_refused(client.put(loggers, json={"level": "INFO"}), 401)
         assert_refused(client.put(loggers, json={"level": "INFO"}, auth=READER), 403)
         assert client.put(loggers, json={"level": "INFO"}, auth=ADMIN).status_code == 200
 
 
-def test_pages_of_other_origins_change_nothing_with_a_password_the_browser_knows(api: httpx.Client) -> None:
+def test_pages_of_other_origins_change_nothing_with_a_password_the_browser_knows(api: httpx2.Client) -> None:
     strangers = [{"Origin": origin} for origin in ("https://evil.example", "null", "http://[")]
     for strange in [{"Sec-Fetch-Site": "cross-site"}, *strangers]:
         answer = api.put("/connectors/none/pause", headers=strange, auth=ADMIN)
@@ -168,7 +168,7 @@ def test_pages_of_other_origins_change_nothing_with_a_password_the_browser_knows
         assert_refused(api.put("/connectors/none/pause", headers=fine, auth=ADMIN), 404)
 
 
-def test_a_browser_may_ask_beforehand_whether_credentials_can_be_sent(api: httpx.Client) -> None:
+def test_a_browser_may_ask_beforehand_whether_credentials_can_be_sent(api: httpx2.Client) -> None:
     asked = {"Origin": "https://friend.example", "Access-Control-Request-Method": "PUT"}
     answer = api.options("/connectors/none/pause", headers=asked)
     assert answer.status_code == 200
@@ -176,14 +176,14 @@ def test_a_browser_may_ask_beforehand_whether_credentials_can_be_sent(api: httpx
     assert_refused(api.options("/connectors"), 401)
 
 
-def test_the_document_tells_how_to_sign_in(api: httpx.Client) -> None:
+def test_the_document_tells_how_to_sign_in(api: httpx2.Client) -> None:
     document = api.get("/openapi.json", auth=READER).json()
     assert document["components"]["securitySchemes"]["token"] == {"type": "http", "scheme": "bearer"}
     assert document["security"] == [{"password": []}, {"token": []}]
     assert "401" in document["paths"]["/connectors"]["get"]["responses"]
 
 
-def test_a_user_who_is_removed_is_out_without_a_restart(api: httpx.Client, users_file: Path) -> None:
+def test_a_user_who_is_removed_is_out_without_a_restart(api: httpx2.Client, users_file: Path) -> None:
     text = users_file.read_text()
     try:
         users_file.write_text("".join(f"{user}\n" for user in USERS if user.name != "ci"))
@@ -204,7 +204,7 @@ def test_more_paths_can_be_left_open(real_worker: StandaloneWorker, users_file: 
     server = RestServer(cast(Herder, real_worker.herder), RestSettings.from_properties(settings))
     server.start()
     try:
-        with httpx.Client(base_url=server.url, trust_env=False) as client:
+        with httpx2.Client(base_url=server.url, trust_env=False) as client:
             assert [client.get(path).status_code for path in ("/", "/metrics")] == [200, 200]
             assert [client.get(path).status_code for path in ("/health", "/connectors")] == [401, 401]
     finally:

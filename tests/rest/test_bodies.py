@@ -88,6 +88,15 @@ def test_a_create_request_is_read_with_its_state_and_offsets() -> None:
     assert request.offsets[1].offset is None
 
 
+def test_offsets_of_a_create_request_have_two_names() -> None:
+    given = b'[{"partition": {"file": "a"}, "offset": {"position": 1}}]'
+    wanted = create_body(b'{"config": {}, "offsets": %s}' % given).offsets
+    assert wanted is not None
+    assert create_body(b'{"config": {}, "initial_offsets": %s}' % given).offsets == wanted
+    assert create_body(b'{"config": {}, "initial_offsets": %s, "offsets": null}' % given).offsets == wanted
+    assert create_body(b'{"config": {}, "initial_offsets": null}').offsets is None
+
+
 def test_a_name_may_be_missing_or_a_number() -> None:
     assert create_body(b'{"config": {}}').name == ""
     assert create_body(b'{"name": null, "config": {}}').name == ""
@@ -105,6 +114,8 @@ def test_a_name_may_be_missing_or_a_number() -> None:
         (b'{"config": {}, "initial_state": "FAST"}', "No enum constant InitialState.FAST"),
         (b'{"config": {}, "initial_state": []}', "Cannot deserialize value of type `String`"),
         (b'{"config": {}, "offsets": {}}', "Cannot deserialize value of type `List` from Object value"),
+        (b'{"config": {}, "initial_offsets": 1}', "from Integer value: initial_offsets must be an array"),
+        (b'{"config": {}, "initial_offsets": [], "offsets": []}', "two names for the same: give one of them"),
         (b'{"config": {}, "offsets": [1]}', "Cannot construct instance of `ConnectorOffset`"),
     ],
 )

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.rest.failed_logins import FIRST_WAIT_SECONDS, FREE_FAILURES
@@ -35,8 +35,8 @@ def url(real_worker: StandaloneWorker, tmp_path: Path) -> Iterator[str]:
     server.stop()
 
 
-def ask(url: str, auth: tuple[str, str] | None = None, address: str = "127.0.0.1", **headers: str) -> httpx.Response:
-    with httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=120) as client:
+def ask(url: str, auth: tuple[str, str] | None = None, address: str = "127.0.0.1", **headers: str) -> httpx2.Response:
+    with httpx2.Client(transport=httpx2.HTTPTransport(local_address=address), timeout=120) as client:
         return client.get(f"{url}/connectors", auth=auth, headers=headers)
 
 

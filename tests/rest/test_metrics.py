@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.api.config import ConfigDef, ConfigKey, Type
@@ -23,7 +23,7 @@ LAG = "penstock_sink_record_lag"
 PROMETHEUS = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4,*/*;q=0.1"
 
 
-def scraped(api: httpx.Client) -> dict[str, float]:
+def scraped(api: httpx2.Client) -> dict[str, float]:
     """Sample → value; every line must be one."""
     answer = api.get("/metrics", headers={"Accept": PROMETHEUS})
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
@@ -43,7 +43,7 @@ def test_text_is_escaped() -> None:
     assert text == '# HELP a_b Of\\ntwo lines.\n# TYPE a_b gauge\na_b{name="say \\"hi\\"\\\\\\n"} 1.5\n'
 
 
-def test_a_worker_without_connectors_has_metrics(api: httpx.Client) -> None:
+def test_a_worker_without_connectors_has_metrics(api: httpx2.Client) -> None:
     found = scraped(api)
     assert found["penstock_lifecycle_cleanups"] == 0
     for counted in ("connector", "task"):
@@ -53,7 +53,7 @@ def test_a_worker_without_connectors_has_metrics(api: httpx.Client) -> None:
 
 
 @pytest.mark.integration
-def test_states_counts_and_lag_are_told(api: httpx.Client, config: Mapping[str, str], tmp_path: Path) -> None:
+def test_states_counts_and_lag_are_told(api: httpx2.Client, config: Mapping[str, str], tmp_path: Path) -> None:
     Path(config["file"]).write_text("one\ntwo\nthree\n")
     sink = {"connector.class": "FileStreamSink", "topics": "measured", "file": str(tmp_path / "out.txt")}
     for name, wanted in (("in", {**config, "topic": "measured"}), ("out", sink)):
@@ -80,7 +80,7 @@ def test_states_counts_and_lag_are_told(api: httpx.Client, config: Mapping[str, 
 
 @pytest.mark.integration
 def test_a_sink_that_never_commits_is_behind_by_all_it_would_read(
-    api: httpx.Client, config: Mapping[str, str], tmp_path: Path
+    api: httpx2.Client, config: Mapping[str, str], tmp_path: Path
 ) -> None:
     Path(config["file"]).write_text("one\ntwo\nthree\n")
     api.post("/connectors", json={"name": "in", "config": {**config, "topic": "waiting"}})
@@ -102,6 +102,24 @@ def test_a_sink_that_never_commits_is_behind_by_all_it_would_read(
     assert not [sample for sample in found if sample.startswith(f"{LAG}_unknown")]
 
 
+@pytest.mark.integration
+def test_the_lag_of_a_sink_beyond_the_end_is_unknown(
+    api: httpx2.Client, config: Mapping[str, str], tmp_path: Path
+) -> None:
+    Path(config["file"]).write_text("one\ntwo\nthree\n")
+    api.post("/connectors", json={"name": "in", "config": {**config, "topic": "short"}})
+    wait_until(lambda: api.get("/topics/short/offsets?at=latest").json().get("offsets") == [3], "three records")
+    sink = {"connector.class": "FileStreamSink", "topics": "short", "file": str(tmp_path / "out.txt")}
+    api.post("/connectors", json={"name": "out", "config": sink, "initial_state": "STOPPED"})
+    lag, unknown = f'{LAG}{{connector="out",topic="short",partition="0"}}', f'{LAG}_unknown{{connector="out"}}'
+    for offset, expected in ((3, (0, None)), (4, (None, 1)), (1, (2, None))):
+        place = {"kafka_topic": "short", "kafka_partition": 0}
+        body = {"offsets": [{"partition": place, "offset": {"kafka_offset": offset}}]}
+        wait_until(lambda: api.patch("/connectors/out/offsets", json=body).status_code == 200, "the offset is set")  # noqa: B023
+        found = scraped(api)
+        assert (found.get(lag), found.get(unknown)) == expected
+
+
 class Moody(SourceConnector):
     """Its hook waits until it may go on, and then fails unless it is well."""
 
@@ -116,7 +134,7 @@ class Moody(SourceConnector):
             raise PluginError("not today")
 
 
-def test_hooks_are_due_running_failed_or_active(api: httpx.Client) -> None:
+def test_hooks_are_due_running_failed_or_active(api: httpx2.Client) -> None:
     body = {"name": "moody", "config": {"connector.class": f"{__name__}:Moody"}, "initial_state": "STOPPED"}
     created = api.post("/connectors", json=body)
     assert created.status_code == 201, created.text

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.rest.metrics_catalog import METRICS, SECTIONS
@@ -45,7 +45,7 @@ def missing(found: Mapping[str, float]) -> set[str]:
 
 @pytest.mark.integration
 def test_batches_are_counted_and_a_restart_begins_anew(
-    api: httpx.Client, config: Mapping[str, str], tmp_path: Path
+    api: httpx2.Client, config: Mapping[str, str], tmp_path: Path
 ) -> None:
     source = {
         **config,
@@ -120,7 +120,7 @@ def test_batches_are_counted_and_a_restart_begins_anew(
 
 
 @pytest.mark.integration
-def test_starts_and_pauses_are_counted(api: httpx.Client, config: Mapping[str, str]) -> None:
+def test_starts_and_pauses_are_counted(api: httpx2.Client, config: Mapping[str, str]) -> None:
     worker = '{worker_id="worker.example:8083"}'
     before = scraped(api)
     assert api.post("/connectors", json={"name": "paused", "config": config}).status_code == 201

@@ -6,7 +6,9 @@ import json
 import os
 from pathlib import Path
 
-import httpx
+import httpx2
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 import penstock
 from penstock.rest.openapi import openapi_document
@@ -23,10 +25,15 @@ def test_the_document_is_the_one_agreed_on() -> None:
     assert text == GOLDEN.read_text()
 
 
-def test_the_document_is_served_with_the_version_of_the_worker(api: httpx.Client) -> None:
+def test_the_document_is_served_with_the_version_of_the_worker(api: httpx2.Client) -> None:
     served = api.get("/openapi.json").json()
     assert served["info"]["version"] == penstock.__version__
     assert served["paths"] == json.loads(GOLDEN.read_text())["paths"]
+
+
+@pytest.mark.parametrize("with_users", [False, True])
+def test_the_document_is_valid_openapi(with_users: bool) -> None:
+    validate(json.loads(json.dumps(openapi_document(ROUTES, "0", with_users))), cls=OpenAPIV31SpecValidator)
 
 
 def test_every_reference_leads_somewhere_and_every_operation_has_its_own_name() -> None:
@@ -39,7 +46,7 @@ def test_every_reference_leads_somewhere_and_every_operation_has_its_own_name() 
     assert len(names) == len(set(names)) == len(ROUTES) + 1
 
 
-def test_the_paths_answer_as_the_document_says(api: httpx.Client) -> None:
+def test_the_paths_answer_as_the_document_says(api: httpx2.Client) -> None:
     """Every documented operation is reachable and answers with a documented code."""
     document = api.get("/openapi.json").json()
     for path, operations in document["paths"].items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.rest.server import RestServer
@@ -44,8 +44,8 @@ def everywhere(real_worker: StandaloneWorker) -> Iterator[RestServer]:
     server.stop()
 
 
-def send(server: RestServer, method: str, path: str, headers: Mapping[str, str]) -> httpx.Response:
-    return httpx.request(method, server.url + path, headers=headers, trust_env=False, timeout=60)
+def send(server: RestServer, method: str, path: str, headers: Mapping[str, str]) -> httpx2.Response:
+    return httpx2.request(method, server.url + path, headers=headers, trust_env=False, timeout=60)
 
 
 @pytest.mark.parametrize("path", ["/connectors", "/ui/", "/metrics", "/nothing"])
@@ -65,7 +65,7 @@ def test_own_names_and_addresses_of_this_machine_are_answered(local: RestServer,
 
 
 def test_a_request_without_a_host_is_answered(local: RestServer) -> None:
-    address = (httpx.URL(local.url).host, httpx.URL(local.url).port or 0)
+    address = (httpx2.URL(local.url).host, httpx2.URL(local.url).port or 0)
     assert exchange(address, b"GET /connectors HTTP/1.0\r\n\r\n")[0] == 200
     assert problem(exchange(address, b"GET /connectors HTTP/1.0\r\nHost: evil.example\r\n\r\n"))[0] == 403
 
@@ -79,7 +79,7 @@ def test_a_host_that_is_none_stays_out_of_the_address_of_a_connector(
 ) -> None:
     body = {"name": "orders", "config": config}
     headers = {"Host": "evil.example/<script>"}
-    answer = httpx.post(f"{everywhere.url}/connectors", json=body, headers=headers, trust_env=False, timeout=60)
+    answer = httpx2.post(f"{everywhere.url}/connectors", json=body, headers=headers, trust_env=False, timeout=60)
     real_worker.herder.delete_connector("orders", include_offsets=True).result(60)
     assert answer.headers["location"] == "/connectors/orders"
 

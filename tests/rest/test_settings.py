@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import cast
 
-import httpx
+import httpx2
 import pytest
 
 import penstock
@@ -46,8 +46,8 @@ def served_herder(herder: TroubledHerder) -> None:
     Served.herder = herder
 
 
-def get(url: str, **more: object) -> httpx.Response:
-    return httpx.get(url, trust_env=False, **more)  # type: ignore[arg-type]
+def get(url: str, **more: object) -> httpx2.Response:
+    return httpx2.get(url, trust_env=False, **more)  # type: ignore[arg-type]
 
 
 def test_defaults_are_kafka_connects() -> None:
@@ -106,7 +106,7 @@ def test_a_taken_port_is_named_and_nothing_stays_open() -> None:
 
 def test_a_server_can_be_stopped_and_its_port_used_again() -> None:
     with Served() as server:
-        port = httpx.URL(server.url).port
+        port = httpx2.URL(server.url).port
     with Served(listeners=f"http://127.0.0.1:{port}") as server:
         assert get(server.url).status_code == 200
 
@@ -147,7 +147,7 @@ def test_a_preflight_names_the_methods() -> None:
     settings = {"access.control.allow.origin": "*", "access.control.allow.methods": "GET, PUT"}
     with Served(**settings) as server:
         asked = {"Origin": "http://a", "Access-Control-Request-Method": "PUT"}
-        answer = httpx.options(f"{server.url}/connectors/a/pause", headers=asked, trust_env=False)
+        answer = httpx2.options(f"{server.url}/connectors/a/pause", headers=asked, trust_env=False)
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-methods"] == "GET,PUT"
         assert "Content-Type" in answer.headers["access-control-allow-headers"]
@@ -183,7 +183,7 @@ def test_https_with_its_own_settings(certificate: Path) -> None:
         assert answer.status_code == 200
         assert get(server.urls[0] + "/connectors").status_code == 200
         body = {"name": "a", "config": {"connector.class": "FileStreamSink", "topics": "t"}}
-        created = httpx.post(server.urls[1] + "/connectors", json=body, verify=trust, trust_env=False)
+        created = httpx2.post(server.urls[1] + "/connectors", json=body, verify=trust, trust_env=False)
         assert created.headers["location"] == server.urls[1] + "/connectors/a"
 
 
@@ -196,7 +196,7 @@ def test_a_client_certificate_can_be_required(certificate: Path) -> None:
     }
     with Served(**settings) as server:
         trust = ssl.create_default_context(cafile=str(certificate))
-        with pytest.raises(httpx.HTTPError):
+        with pytest.raises(httpx2.HTTPError):
             get(server.url, verify=trust)
         trust.load_cert_chain(certificate)
         assert get(server.url, verify=trust).status_code == 200

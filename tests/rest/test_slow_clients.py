@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.rest import protocol
@@ -13,7 +13,7 @@ from penstock.rest import protocol
 
 @pytest.mark.parametrize("sent", [b"", b"GET /connectors HT", b"GET /connectors HTTP/1.1\r\nhost: localhost\r\n"])
 def test_a_request_that_never_gets_complete_is_given_up(
-    api: httpx.Client, address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, sent: bytes
+    api: httpx2.Client, address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.3)
     with socket.create_connection(address, timeout=10) as slow:

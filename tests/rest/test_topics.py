@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.waiting import wait_until
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def lines(api: httpx.Client, config: Mapping[str, str]) -> str:
+def lines(api: httpx2.Client, config: Mapping[str, str]) -> str:
     """A topic with the lines 0 to 24."""
     topic = f"lines-{uuid.uuid4().hex[:8]}"
     Path(config["file"]).write_text("".join(f"line {number}\n" for number in range(25)))
@@ -26,7 +26,7 @@ def lines(api: httpx.Client, config: Mapping[str, str]) -> str:
     return topic
 
 
-def test_a_topic_tells_where_it_begins_and_ends(api: httpx.Client, lines: str) -> None:
+def test_a_topic_tells_where_it_begins_and_ends(api: httpx2.Client, lines: str) -> None:
     assert api.get(f"/topics/{lines}").json() == {
         "name": lines,
         "partitions": [{"partition": 0, "start": 0, "end": 25}],
@@ -35,7 +35,7 @@ def test_a_topic_tells_where_it_begins_and_ends(api: httpx.Client, lines: str) -
     assert lines in [topic["name"] for topic in api.get("/topics").json()]
 
 
-def test_records_come_page_by_page(api: httpx.Client, lines: str) -> None:
+def test_records_come_page_by_page(api: httpx2.Client, lines: str) -> None:
     seen, place, pages = [], None, 0
     while True:
         page = api.get(f"/topics/{lines}/records", params={"limit": 10, **({"from": place} if place else {})}).json()
@@ -48,7 +48,7 @@ def test_records_come_page_by_page(api: httpx.Client, lines: str) -> None:
     assert api.get(f"/topics/{lines}/records", params={"from": place}).json()["records"] == []
 
 
-def test_offsets_at_a_time(api: httpx.Client, lines: str) -> None:
+def test_offsets_at_a_time(api: httpx2.Client, lines: str) -> None:
     first = api.get(f"/topics/{lines}/records", params={"limit": 1}).json()["records"][0]["timestamp"]
 
     def at(when: object) -> object:
@@ -71,7 +71,7 @@ WRONG = [
 ]
 
 
-def test_what_cannot_be_answered_says_why(api: httpx.Client, lines: str) -> None:
+def test_what_cannot_be_answered_says_why(api: httpx2.Client, lines: str) -> None:
     answers = [api.get(path.replace("{lines}", lines)) for path, _, _ in WRONG]
     assert [(answer.status_code, answer.json()["message"]) for answer in answers] == [
         (status, text.replace("{lines}", lines)) for _, status, text in WRONG

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-import httpx
+import httpx2
 import pytest
 
 from penstock.api.errors import ConfigError
@@ -32,7 +32,7 @@ def port(real_worker: StandaloneWorker, certificate: Path) -> Iterator[int]:
     properties = {"listeners": "https://127.0.0.1:0", "ssl.keystore.location": str(certificate)}
     server = RestServer(cast(Herder, real_worker.herder), RestSettings.from_properties(properties))
     server.start()
-    yield httpx.URL(server.url).port or 0
+    yield httpx2.URL(server.url).port or 0
     server.stop()
 
 
@@ -41,7 +41,7 @@ def ask(url: str, certificate: Path, **more: str) -> int:
     properties = {"listeners": "https://:0", "ssl.keystore.location": str(certificate)}
     properties |= {key.replace("_", "."): value for key, value in more.items()}
     context = client_context(RestSettings.from_properties(properties).main.tls)
-    return httpx.get(url, verify=context, trust_env=False).status_code
+    return httpx2.get(url, verify=context, trust_env=False).status_code
 
 
 def test_workers_trust_the_authorities_of_the_truststore_and_no_others(
@@ -52,7 +52,7 @@ def test_workers_trust_the_authorities_of_the_truststore_and_no_others(
     _, other = make_certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     assert ask(url, certificate) == 200
-    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         ask(url, certificate, ssl_truststore_location=str(other))
 
 
@@ -60,7 +60,7 @@ def test_the_certificate_of_a_worker_is_of_the_name_it_is_asked_by(port: int, ce
     url = f"https://localhost:{port}/connectors"
     trusted = {"ssl.truststore.location": str(certificate)}
     for checked in ({}, {NAMES: "https"}, {NAMES: "HTTPS"}):
-        with pytest.raises(httpx.ConnectError, match="Hostname mismatch"):
+        with pytest.raises(httpx2.ConnectError, match="Hostname mismatch"):
             ask(url, certificate, **trusted, **checked)
     assert ask(url, certificate, **trusted, **{NAMES: ""}) == 200
 

@@ -15,7 +15,7 @@ class TroubledHerder:
     """Hands every call to ``real``, unless told to fail it or to leave it hanging.
 
     ``failure`` is raised by every call; ``stuck`` is the answer of all queued ones; ``waiting`` tells that
-    somebody waits for it.
+    somebody waits for it. Queued ones fail with ``refusals``, one after the other, the last one again and again.
     """
 
     def __init__(self, real: StandaloneHerder) -> None:
@@ -23,19 +23,28 @@ class TroubledHerder:
         self.failure: Exception | None = None
         self.stuck: Future[Any] | None = None
         self.waiting = False
+        self.refusals: list[Exception] = []
 
     def recover(self) -> None:
         """Nothing goes wrong any more."""
         self.failure, self.stuck, self.waiting = None, None, False
+        self.refusals.clear()
 
     def __getattr__(self, name: str) -> Any:
         if self.failure is not None:
             raise self.failure
         if self.stuck is not None and name in QUEUED:
             return self._hang
+        if self.refusals and name in QUEUED:
+            return self._refuse
         return getattr(self.real, name)
 
     def _hang(self, *arguments: Any, **named: Any) -> Future[Any]:
         assert self.stuck is not None
         self.waiting = True
         return self.stuck
+
+    def _refuse(self, *arguments: Any, **named: Any) -> Future[Any]:
+        refused: Future[Any] = Future()
+        refused.set_exception(self.refusals[0] if len(self.refusals) == 1 else self.refusals.pop(0))
+        return refused

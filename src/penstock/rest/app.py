@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from typing import Any
 
 from penstock.runtime.herder import Herder
+from penstock.runtime.logging import ACCESS_LOG
 from penstock.runtime.requests import RequestError
 
 from . import forwarding
@@ -16,8 +18,9 @@ from .access import Access
 from .answers import JSON, Answer, to_json
 from .negotiation import accepts_json, is_json, prefers_plain_text
 from .openapi import openapi_document
-from .origins import check_source
+from .origins import READS, check_source
 from .problems import (
+    ClientGone,
     ErrorMessage,
     HttpProblem,
     method_not_allowed,
@@ -44,11 +47,7 @@ _WORDS_WITHOUT_BODY = frozenset({204, 304})
 _INTERNAL_ERROR = "The worker failed to handle this request because of an error of its own; its log has the details."
 
 log = logging.getLogger(__name__)
-access_log = logging.getLogger("penstock.rest.access")
-
-
-class _Gone(Exception):
-    """The client left before its request was complete."""
+access_log = logging.getLogger(ACCESS_LOG)
 
 
 class RestApp:
@@ -73,18 +72,19 @@ class RestApp:
         started = time.perf_counter()
         try:
             answer = await self._safe_answer(scope, receive)
-        except _Gone:
+        except ClientGone:
             return
         await send({"type": "http.response.start", "status": answer.status, "headers": self._headers(scope, answer)})
         body = b"" if scope["method"] == "HEAD" else answer.body
         await send({"type": "http.response.body", "body": body})
-        if access_log.isEnabledFor(logging.INFO):
-            _note(scope, answer, time.perf_counter() - started)
+        level = logging.DEBUG if scope["method"] in READS and answer.status < 400 else logging.INFO
+        if access_log.isEnabledFor(level):
+            _note(level, scope, answer, time.perf_counter() - started)
 
     async def _safe_answer(self, scope: Scope, receive: Receive) -> Answer:
         try:
             return await self._answer(scope, receive)
-        except _Gone:
+        except ClientGone:
             raise
         except HttpProblem as problem:
             return Answer(problem.status, to_json(ErrorMessage(problem.status, str(problem))), problem.headers)
@@ -125,7 +125,8 @@ class RestApp:
                 raise unsupported_media_type()
             large = len(body) > _THREAD_PARSE
             request.body = await asyncio.to_thread(route.body.parse, body) if large else route.body.parse(body)
-        return await forwarding.answer(self._herder, self._forwarder, route, request, scope, body)
+        left = functools.partial(_left, receive)
+        return await forwarding.answer(self._herder, self._forwarder, route, request, scope, body, left)
 
     async def _admit(self, scope: Scope, request: Request, route: Route | None = None) -> None:
         if self._access is not None:
@@ -138,7 +139,7 @@ class RestApp:
         limit = self._settings.max_request_bytes
         try:
             return await asyncio.wait_for(_read_body(scope, receive, limit), _BODY_SECONDS)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise HttpProblem(408, "The request body did not arrive in time", [(b"connection", b"close")]) from None
 
     def _headers(self, scope: Scope, answer: Answer) -> list[Header]:
@@ -194,7 +195,7 @@ async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _Gone
+            raise ClientGone
         chunk: bytes = message.get("body", b"")
         size += len(chunk)
         if size <= limit:
@@ -208,15 +209,22 @@ async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     return b"".join(chunks)
 
 
+async def _left(receive: Receive) -> None:
+    """Ends when the client has left; only once its request was read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 def _target(scope: Scope) -> str:
     query = scope["query_string"]
     target = scope["raw_path"] + (b"?" + query if query else b"")
     return str(target[:2048].decode("latin-1").encode("unicode_escape").decode("ascii"))
 
 
-def _note(scope: Scope, answer: Answer, seconds: float) -> None:
+def _note(level: int, scope: Scope, answer: Answer, seconds: float) -> None:
     client = scope.get("client")
-    access_log.info(
+    access_log.log(
+        level,
         '%s%s "%s %s HTTP/%s" %d %d %.1f ms',
         client[0] if client else "-",
         f" {scope['user']}" if scope.get("user") else "",

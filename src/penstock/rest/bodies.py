@@ -49,11 +49,16 @@ class OffsetsBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CreateBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A new connector. ``offsets`` are written before the first start."""
+    """A new connector.
+
+    ``initial_offsets`` (or ``offsets``, which is another name for it) take the place of what is left of an earlier
+    connector of this name, before the first start.
+    """
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
     config: ConfigBody
     initial_state: Literal["RUNNING", "PAUSED", "STOPPED"] | None = None
+    initial_offsets: list[OffsetBody] | None = None
     offsets: list[OffsetBody] | None = None
 
 
@@ -77,7 +82,7 @@ def create_body(body: bytes) -> CreateRequest:
         name=(_text(fields.get("name"), "name") or "").strip(_BLANKS),
         config=_config(fields["config"], "config"),
         initial_state=_initial_state(fields.get("initial_state")),
-        offsets=_offsets(fields.get("offsets")),
+        offsets=_initial_offsets(fields),
     )
 
 
@@ -148,11 +153,19 @@ def _initial_state(value: Any) -> TargetState | None:
     return state
 
 
-def _offsets(value: Any) -> list[OffsetEntry] | None:
+def _initial_offsets(fields: Mapping[str, Any]) -> list[OffsetEntry] | None:
+    """Under either of their names."""
+    given = [key for key in ("initial_offsets", "offsets") if fields.get(key) is not None]
+    if len(given) > 1:
+        raise bad_request("initial_offsets and offsets are two names for the same: give one of them")
+    return _offsets(fields[given[0]], given[0]) if given else None
+
+
+def _offsets(value: Any, where: str = "offsets") -> list[OffsetEntry] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise bad_request(f"Cannot deserialize value of type `List` from {_kind(value)}: offsets must be an array")
+        raise bad_request(f"Cannot deserialize value of type `List` from {_kind(value)}: {where} must be an array")
     return [_offset(item) for item in value]
 
 

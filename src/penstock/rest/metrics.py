@@ -136,17 +136,18 @@ def _hook_state(found: LifecycleInfo) -> tuple[str | None, str | None]:
 
 
 async def _add_lags(families: Families, herder: Herder, sinks: Sequence[str]) -> None:
-    """What sinks have still to put. A lag that cannot be found out in time is left out, and counted."""
+    """What sinks have still to put. A lag that is not known is left out, and counted."""
     found = await asyncio.gather(*(_lag(herder, name) for name in sinks), return_exceptions=True)
     for name, places in zip(sinks, found, strict=True):
-        if isinstance(places, RequestError):
-            families.add("penstock_sink_record_lag_unknown", 1, connector=name)
-        elif isinstance(places, BaseException):
+        if isinstance(places, BaseException) and not isinstance(places, RequestError):
             raise places
-        else:
-            for at, behind in sorted(places.items()):
+        known = {} if isinstance(places, RequestError) else places
+        for at, behind in sorted(known.items()):
+            if behind is not None:
                 labels = {"connector": name, "topic": at.topic, "partition": at.partition}
                 families.add("penstock_sink_record_lag", behind, **labels)
+        if isinstance(places, RequestError) or None in known.values():
+            families.add("penstock_sink_record_lag_unknown", 1, connector=name)
 
 
 async def _lag(herder: Herder, name: str) -> Lags:

@@ -27,6 +27,7 @@ def add_task(families: Families, measured: MeasuredTask, about: Mapping[str, str
         "penstock_task_batches_total": found.batches,
         "penstock_task_bytes_total": found.bytes,
         "penstock_task_records_filtered_total": found.filtered,
+        "penstock_task_column_fault_records_total": found.column_faults,
         "penstock_task_last_progress_timestamp_seconds": found.last_progress,
     }
     made_of = {"connector_type": measured.kind, **about}

@@ -72,6 +72,16 @@ class TaskInfo(msgspec.Struct):
     config: dict[str, str | None]
 
 
+class CreatedView(msgspec.Struct, omit_defaults=True):
+    """A connector that was created. ``offsets_status`` is there when it was created with offsets."""
+
+    name: str
+    config: dict[str, str | None]
+    tasks: list[TaskId]
+    type: str
+    offsets_status: str | None = None
+
+
 class ActiveTopics(msgspec.Struct):
     """Topics that a connector has used since it was created or reset."""
 

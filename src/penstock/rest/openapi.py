@@ -113,7 +113,7 @@ def _links(routes: Iterable[Route]) -> dict[str, Any]:
     return {
         route.handler.__name__: {
             "operationId": route.handler.__name__,
-            "parameters": {"connector": "$response.body#/name", **({"task": 0} if "{task}" in route.path else {})},
+            "parameters": {"connector": "$response.body#/name", **({"task": "0"} if "{task}" in route.path else {})},
         }
         for route in routes
         if "{connector}" in route.path

@@ -25,6 +25,10 @@ class HttpProblem(Exception):
         self.headers = headers
 
 
+class ClientGone(Exception):
+    """The client left before it had its answer."""
+
+
 def bad_request(message: str) -> HttpProblem:
     return HttpProblem(400, message)
 

@@ -38,6 +38,7 @@ from .bodies import (
 )
 from .models import (
     ActiveTopics,
+    CreatedView,
     ExpandedConnector,
     HealthView,
     KeyDefinition,
@@ -61,6 +62,12 @@ _forward = Parameter("forward", "Whether another worker may be asked (used betwe
 _signature = (
     Parameter("X-Connect-Authorization", "MAC of the body, in base64", {"type": "string"}, "header", required=True),
     Parameter("X-Connect-Request-Signature-Algorithm", "Name of the MAC", {"type": "string"}, "header", required=True),
+)
+_known = Parameter(
+    "X-Penstock-Config-Position",
+    "Position of the config topic up to which the sender had read it: refused when the connector was written since",
+    {"type": "integer"},
+    "header",
 )
 _lines = {"connector.class": "FileStreamSource", "tasks.max": "1", "file": "lines.txt", "topic": "lines"}
 _new = {"name": "lines", "config": _lines, "initial_state": "STOPPED"}
@@ -88,7 +95,7 @@ CONNECTORS = (
           parameters=[Parameter("expand", "What to show of each connector; may be repeated",
                            {"type": "array", "items": {"type": "string", "examples": ["status", "info", "health"]}})]),
     Route("POST", "/connectors", "Create a connector", connectors.create_connector,
-          {201: Reply("Created", ConnectorInfo, location=True)},
+          {201: Reply("Created", CreatedView, location=True)},
           {409: "The name is taken, or a conflicting operation is under way"},
           parameters=[_forward], body=Body(CreateBody, create_body, _new)),
     Route("GET", "/connectors/{connector}", "A connector", connectors.get_connector,
@@ -138,7 +145,7 @@ CONNECTORS = (
           {202: Reply("Forgotten")}, {403: "Topic tracking or its reset is disabled"}),
     Route("POST", "/connectors/{connector}/tasks", "Hand over task configurations (between workers, signed)",
           worker.put_task_configs, {204: Reply("Taken")}, {403: "Wrong signature", 404: _UNKNOWN, 409: _CONFLICT},
-          parameters=[_forward, *_signature], json_only=False, signed=True,
+          parameters=[_forward, *_signature, _known], json_only=False, signed=True,
           body=Body(list[dict[str, str | None]], worker.raw_body, [_lines])),
     Route("PUT", "/connectors/{connector}/fence", "Fence old tasks (between workers, signed)",
           worker.fence_zombies, {204: Reply("Fenced")}, {403: "Wrong signature", 404: _UNKNOWN, 409: _CONFLICT},

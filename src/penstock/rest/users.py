@@ -17,7 +17,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 from penstock.api.errors import ConfigError
 
@@ -29,7 +29,7 @@ _SALT_BYTES, _HASH_BYTES = 16, 32
 _LINE = "A line reads name:role:hash; penstock user add FILE NAME writes it."
 
 
-class Role(str, Enum):
+class Role(StrEnum):
     """``ADMIN`` may do everything, ``READ_ONLY`` look at everything but secrets."""
 
     ADMIN = "admin"

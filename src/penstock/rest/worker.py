@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.runtime.forwarding import CONFIG_POSITION
 from penstock.runtime.herder import Herder
 from penstock.runtime.requests import TimedOut
 from penstock.runtime.session_keys import ALGORITHM, SIGNATURE
@@ -38,7 +39,11 @@ def raw_body(body: bytes) -> bytes:
 
 
 async def put_task_configs(herder: Herder, request: Request) -> Answer:
-    await answer_of(herder.take_task_configs(request.name, request.body, _signature(request)))
+    headers = _signature(request)
+    position = request.header(CONFIG_POSITION.encode())
+    if position is not None:
+        headers[CONFIG_POSITION] = position.decode("latin-1")
+    await answer_of(herder.take_task_configs(request.name, request.body, headers))
     return Answer(204)
 
 
