@@ -101,6 +101,7 @@ def test_what_is_no_file_of_conduit_is_refused(text: str) -> None:
         convert_conduit(text)
 
 
+@pytest.mark.integration
 def test_the_command_prints_the_file_and_its_notes(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(CONDUIT)
     done = penstock_command("convert", "conduit", str(tmp_path / "c.yaml"))

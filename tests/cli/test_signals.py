@@ -30,6 +30,7 @@ while signals > 1:
 """
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("signals", "said", "code"), [(1, "asked\n", 0), (2, "asked\nended\n", 130)])
 def test_a_signal_that_another_thread_gets_is_heard(signals: int, said: str, code: int) -> None:
     done = subprocess.run(

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.ports import free_port
@@ -103,7 +103,7 @@ def test_run_without_a_file_moves_the_example_records(tmp_path: Path) -> None:
         )
     try:
         example = tmp_path / "penstock-data" / "example"
-        wait_until(lambda: httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200, "healthy")
+        wait_until(lambda: httpx2.get(f"http://127.0.0.1:{port}/health").status_code == 200, "healthy")
         wait_until(lambda: len((example / "orders.jsonl").read_text().splitlines()) >= 3, "orders arrive")
         with (example / "notes.txt").open("a") as notes:
             notes.write("hello\n")

@@ -63,6 +63,6 @@ def _tell_done(plan: Plan, output: Output) -> None:
         print_as(plan, output)
     elif plan.changes:
         count = f"{len(plan.changes)} change{'s' * (len(plan.changes) != 1)}"
-        Console(highlight=False).print(
+        Console(highlight=False, soft_wrap=True).print(
             f"[green]✓[/] Applied: {count}. penstock get connectors shows how it goes."
         )

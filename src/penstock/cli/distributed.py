@@ -6,13 +6,12 @@ import logging
 import threading
 from pathlib import Path
 
-from penstock.runtime.logging import configure_logging
 from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 
 from .console import StartUpConsole
 from .exit_codes import INTERRUPTED, OK, START_UP
 from .signals import StopRequest, end_by_force_after
-from .standalone import announce
+from .standalone import begin_logging
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +32,8 @@ def run_distributed(worker_file: Path, json_logs: bool = False) -> int:
     except WorkerConfigError as error:
         console.error(str(error))
         return START_UP
-    configure_logging(config.log_level, config.log_file, config.log_as_json or json_logs, config.worker_id)
-    announce(console, config, config.log_file)
+    if not begin_logging(console, config, config.log_file, json_logs):
+        return START_UP
     return _serve(config, console)
 
 

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from .client.formats import Format
+from .client.names import the_one
 from .client.options import Connector, ContextName, Output, Url, connect
 from .client.problems import told
+from .parsing import Commands
 
-app = typer.Typer(
+app = Commands(
     help="Dead letters: look at the records that failed, mend and replay them.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
 )
 
 
@@ -40,7 +41,8 @@ def list_letters(
     """
     from .dlq_view import show_list
 
-    return show_list(connect(url, context), connector, limit, after, output)
+    api = connect(url, context)
+    return show_list(api, the_one(api, connector), limit, after, output)
 
 
 @app.command("show")
@@ -60,7 +62,8 @@ def show_letter(
     """
     from .dlq_view import show_one
 
-    return show_one(connect(url, context), connector, letter, output)
+    api = connect(url, context)
+    return show_one(api, the_one(api, connector), letter, output)
 
 
 @app.command("replay")
@@ -108,4 +111,5 @@ def replay_letters(
     from .dlq_view import replay
 
     data = value.encode() if value is not None else value_file.read_bytes() if value_file is not None else None
-    return replay(connect(url, context), connector, chosen, data, output)
+    api = connect(url, context)
+    return replay(api, the_one(api, connector), chosen, data, output)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from .client.api import ConnectApi
 from .client.formats import Format, print_data
+from .client.screen import answers
 from .exit_codes import FAILED_AGAIN, OK
 
 NEEDED_FOR = "Looking at dead letters"
-WIDEST_VALUE = 60
 
 
 def show_list(api: ConnectApi, connector: str, limit: int, after: str | None, output: Format) -> int:
@@ -30,7 +30,7 @@ def show_list(api: ConnectApi, connector: str, limit: int, after: str | None, ou
     if not page["dead_letters"]:
         console.print(f"No dead letters of [bold]{escape(connector)}[/] in topic {escape(page['topic'])}.")
         return OK
-    console.print(_table(page["dead_letters"]))
+    answers().table(["ID", "TIME", "FROM", "STAGE", "ERROR", "VALUE"], map(_row, page["dead_letters"]))
     if page["next"]:
         console.print(f"There are more: penstock dlq list {escape(connector)} --after {page['next']}")
     return OK
@@ -66,20 +66,14 @@ def replay(api: ConnectApi, connector: str, letters: Sequence[str], value: bytes
 
 
 def _console() -> Console:
-    return Console(highlight=False)
+    return Console(highlight=False, soft_wrap=True)
 
 
-def _table(letters: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("ID", "TIME", "FROM", "STAGE", "ERROR", "VALUE"):
-        table.add_column(column, overflow="ellipsis", no_wrap=column != "ERROR")
-    for letter in letters:
-        shown = [letter["id"], _time(letter["timestamp"]), _place(letter["original"]), letter["error"]["stage"] or "?"]
-        reason = letter["error"]["message"] or letter["error"]["exception"] or "?"
-        style = "dim" if letter["replayed"] else None
-        cells = [*shown, f"{'(replayed) ' if letter['replayed'] else ''}{reason}", _short(letter["value"])]
-        table.add_row(*(escape(cell) for cell in cells), style=style)
-    return table
+def _row(letter: Mapping[str, Any]) -> list[Text]:
+    shown = [letter["id"], _time(letter["timestamp"]), _place(letter["original"]), letter["error"]["stage"] or "?"]
+    reason = letter["error"]["message"] or letter["error"]["exception"] or "?"
+    cells = [*shown, f"{'(replayed) ' if letter['replayed'] else ''}{reason}", _whole(letter["value"])]
+    return [Text(" ".join(cell.splitlines()), style="dim" if letter["replayed"] else "") for cell in cells]
 
 
 def _print_letter(console: Console, letter: Mapping[str, Any]) -> None:
@@ -107,7 +101,7 @@ def _print_letter(console: Console, letter: Mapping[str, Any]) -> None:
 
 def _time(millis: int) -> str:
     try:
-        return datetime.fromtimestamp(millis / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        return datetime.fromtimestamp(millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
         return str(millis)
 
@@ -121,8 +115,3 @@ def _whole(data: Mapping[str, str] | None) -> str:
     if data is None:
         return "null"
     return data["text"] if "text" in data else f"base64:{data['base64']}"
-
-
-def _short(data: Mapping[str, str] | None) -> str:
-    text = _whole(data).replace("\n", " ")
-    return text if len(text) <= WIDEST_VALUE else f"{text[: WIDEST_VALUE - 1]}…"

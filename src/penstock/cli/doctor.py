@@ -5,16 +5,16 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-import psutil
 from rich.console import Console
 from rich.markup import escape
 
@@ -24,6 +24,7 @@ from penstock.runtime.listeners import Listener
 from penstock.runtime.plugins import CONNECTORS, Plugins
 from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 from penstock.spark.java import NoJavaError, find_java
+from penstock.spark.missing_jars import wrong_packages
 from penstock.storage.errors import StorageError
 from penstock.storage.folder_lock import FolderLock
 
@@ -33,8 +34,9 @@ _MB = 1024 * 1024
 LEAST_DISK = 200 * _MB
 GOOD_DISK = 2048 * _MB
 GOOD_MEMORY = 1024 * _MB
+OLDEST_PYTHON = (3, 11)
 PLUGIN_SECONDS = 60.0
-PACKAGES = ("pyspark", "pyarrow", "numpy", "msgspec", "starlette", "uvicorn")
+PACKAGES = ("pyspark", "pyarrow", "numpy", "msgspec", "uvicorn", "httptools")
 
 
 class Grade(Enum):
@@ -82,7 +84,7 @@ def _findings(worker_file: Path | None, with_spark: bool) -> Iterator[Finding]:
     yield from map(check_package, PACKAGES)
     java = check_java()
     yield java
-    yield check_memory(psutil.virtual_memory().available)
+    yield check_memory(available_memory())
     try:
         config = WorkerConfig.load(worker_file) if worker_file else WorkerConfig.from_properties({})
     except WorkerConfigError as error:
@@ -91,6 +93,7 @@ def _findings(worker_file: Path | None, with_spark: bool) -> Iterator[Finding]:
     yield from (Finding("settings", Grade.WARNING, warning) for warning in config.warnings)
     yield from check_rest(config)
     yield from check_plugins(config.plugin_path)
+    yield from check_packages(config.spark_settings)
     yield check_folder(config.data_dir)
     yield check_disk(config.data_dir)
     yield from (check_port(listener) for listener in (*config.listeners, *(config.admin_listeners or ())))
@@ -100,15 +103,16 @@ def _findings(worker_file: Path | None, with_spark: bool) -> Iterator[Finding]:
 
 def check_python(version: tuple[int, ...] = sys.version_info[:2]) -> Finding:
     text = f"{platform.python_version()} at {sys.executable}"
-    if version < (3, 11):
-        return Finding("Python", Grade.WARNING, text, "Spark 4.3 needs Python 3.11 or later; an older Spark is used.")
+    if version < OLDEST_PYTHON:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return Finding("Python", Grade.BAD, text, f"Penstock needs Python {oldest} or later.")
     return Finding("Python", Grade.GOOD, text)
 
 
 def check_package(name: str) -> Finding:
     found = _version(name)
     if found is None:
-        return Finding("package", Grade.BAD, f"{name} is not installed", "make setup, or: pip install penstock")
+        return Finding("package", Grade.BAD, f"{name} is not installed", f"make setup, or: pip install {name}")
     return Finding("package", Grade.GOOD, f"{name} {found}")
 
 
@@ -120,7 +124,18 @@ def check_java() -> Finding:
     return Finding("Java", Grade.GOOD, f"{java.version} at {java.home} (found by {java.source})")
 
 
-def check_memory(available: int) -> Finding:
+def available_memory(meminfo: Path = Path("/proc/meminfo")) -> int | None:
+    """Bytes that processes can have without swapping; None where the system does not tell."""
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo.read_text(), re.MULTILINE)
+        return int(found[1]) * 1024 if found else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None
+
+
+def check_memory(available: int | None) -> Finding:
+    if available is None:
+        return Finding("memory", Grade.GOOD, "this system does not tell how much is free")
     text = f"{available // _MB} MB free"
     if available < GOOD_MEMORY:
         return Finding(
@@ -151,6 +166,12 @@ def check_rest(config: WorkerConfig) -> Iterator[Finding]:
         RestSettings.from_properties(config.properties)
     except ConfigError as error:
         yield Finding("REST", Grade.BAD, str(error))
+
+
+def check_packages(settings: Mapping[str, str]) -> Iterator[Finding]:
+    """Jars of the worker file that cannot go with the installed Spark: a connector that needs one would fail."""
+    for text, fix in wrong_packages(settings):
+        yield Finding("packages", Grade.WARNING, text, fix)
 
 
 def check_folder(folder: Path) -> Finding:
@@ -185,9 +206,10 @@ def check_disk(folder: Path) -> Finding:
 
 def check_port(listener: Listener) -> Finding:
     reason = why_unusable(listener)
+    shown = f"{listener}" if listener.host else f"{listener} (all interfaces)"
     if reason is not None:
-        return Finding("port", Grade.BAD, f"{listener} cannot be used: {reason}", OTHER_PORT)
-    return Finding("port", Grade.GOOD, f"{listener} is free")
+        return Finding("port", Grade.BAD, f"{shown} cannot be used: {reason}", OTHER_PORT)
+    return Finding("port", Grade.GOOD, f"{shown} is free")
 
 
 def check_spark(config: WorkerConfig) -> Finding:

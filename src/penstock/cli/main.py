@@ -12,9 +12,12 @@ import penstock
 from penstock.runtime.logging import no_logs_yet
 
 from . import doctor as doctor_checks
+from .client.formats import Format, print_data
+from .client.options import Output
 from .client.verbs import add_client_verbs
-from .exit_codes import USAGE
+from .exit_codes import OK, USAGE
 from .output import System
+from .parsing import Commands
 
 PARSER_USAGE = 2
 """What the argument parser ends with after a wrong usage."""
@@ -33,21 +36,26 @@ class Ended(Exception):
         self.code = code
 
 
-app = typer.Typer(
+app = Commands(
     name="penstock",
     help="A connector runtime: Kafka Connect's API, with the data moved by Spark.",
     epilog="Start here: [bold]penstock run[/] and open http://localhost:8083/ui",
     no_args_is_help=False,
-    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 @app.callback(invoke_without_command=True)
-def root(context: typer.Context) -> None:
+def root(
+    context: typer.Context,
+    with_version: Annotated[bool, typer.Option("--version", help="Show the version and end.")] = False,
+) -> None:
     """A connector runtime: Kafka Connect's API, with the data moved by Spark."""
     no_logs_yet()
+    if with_version:
+        typer.echo(f"penstock {penstock.__version__}")
+        raise Ended(OK)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise Ended(USAGE)
@@ -64,9 +72,13 @@ def run(
         Optional[Path],  # noqa: UP045
         typer.Option("--data-dir", "-d", help="The folder of everything the worker remembers (penstock-data)."),
     ] = None,
+    host: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--host", help="Address the API listens on: 0.0.0.0 for all of this machine (127.0.0.1)."),
+    ] = None,
     port: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("--port", "-p", min=0, max=65535, help="Port of the API on localhost (8083)."),
+        typer.Option("--port", "-p", min=0, max=65535, help="Port of the API (8083)."),
     ] = None,
     worker_file: Annotated[
         Optional[Path], typer.Option("--worker-file", "-w", help="A worker file for all other settings.")  # noqa: UP045
@@ -78,8 +90,9 @@ def run(
     The files say which connectors there are: what they declare is created or updated, what they no longer declare is
     deleted. Connectors that were made by the API are left alone.
 
-    The API listens on localhost only. What the worker remembers (connectors, offsets, topics) stays in the data
-    folder: the next run goes on where this one stopped.
+    The API listens on localhost only, unless [bold]--host[/] says otherwise: then anybody who reaches it may do
+    everything, until the worker file names users. What the worker remembers (connectors, offsets, topics) stays in
+    the data folder: the next run goes on where this one stopped.
 
     [bold]Examples[/]
 
@@ -90,10 +103,12 @@ def run(
       penstock run --watch pipelines/         all files of a folder, applied when they change
 
       penstock run -p 9000 -d /tmp/try        another port and folder
+
+      penstock run --host 0.0.0.0             an API that other machines reach
     """
     from .run import run_pipelines
 
-    raise Ended(run_pipelines(paths or [], data_dir, port, worker_file, watch, json_logs))
+    raise Ended(run_pipelines(paths or [], data_dir, host, port, worker_file, watch, json_logs))
 
 
 @app.command()
@@ -215,11 +230,19 @@ def convert(
 
 
 @app.command()
-def version() -> None:
-    """Show the versions of Penstock and of what it runs on."""
-    typer.echo(f"penstock {penstock.__version__}")
-    for name, found in doctor_checks.versions().items():
-        typer.echo(f"{name} {found}")
+def version(output: Output = Format.TEXT) -> None:
+    """Show the versions of Penstock and of what it runs on. [bold]penstock --version[/] shows its own alone.
+
+    [bold]Examples[/]
+
+      penstock version -o json
+    """
+    found = {"penstock": penstock.__version__, **doctor_checks.versions()}
+    if output.is_data:
+        print_data(found, output)
+    else:
+        for name, one in found.items():
+            typer.echo(f"{name} {one}")
 
 
 @app.command()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 DEFAULT_URL = "http://localhost:8083"
 
 
-class Output(str, Enum):
+class Output(StrEnum):
     """How an answer is shown."""
 
     TEXT = "text"
@@ -16,7 +16,7 @@ class Output(str, Enum):
     MARKDOWN = "markdown"
 
 
-class System(str, Enum):
+class System(StrEnum):
     """Whose pipeline files can be converted."""
 
     CONDUIT = "conduit"

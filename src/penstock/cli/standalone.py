@@ -32,9 +32,22 @@ def run_standalone(worker_file: Path, connector_files: Sequence[Path], json_logs
         return CONNECTOR_FILE
     from .serving import serve
 
-    configure_logging(config.log_level, config.log_file, config.log_as_json or json_logs, config.worker_id)
-    announce(console, config, config.log_file)
+    if not begin_logging(console, config, config.log_file, json_logs):
+        return START_UP
     return serve(config, connectors, console, lambda url: console.done("Worker is ready"))
+
+
+def begin_logging(console: StartUpConsole, config: WorkerConfig, log_file: Path | None, json_logs: bool) -> bool:
+    """Set up the log and say what starts; whether the log can be written."""
+    as_json = config.log_as_json or json_logs
+    try:
+        configure_logging(config.log_level, log_file, as_json, config.worker_id, config.log_access)
+    except OSError as error:
+        reason = f"The log file {log_file} cannot be written ({error.strerror or error})."
+        console.error(f"{reason} Choose another one with the worker key 'log.file'.")
+        return False
+    announce(console, config, log_file)
+    return True
 
 
 def announce(console: StartUpConsole, config: WorkerConfig, log_file: Path | None) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-
 from penstock.runtime.worker_config import WorkerConfigError
 from penstock.storage.errors import StorageError
 
+from .client.screen import answers
 from .console import StartUpConsole
 from .distributed import NO_KAFKA, run_distributed
 from .exit_codes import OK, REFUSED, START_UP
 
 if TYPE_CHECKING:
     from penstock.runtime.takeover import ConnectorTakeover, Takeover
+
+_WHOLE = "with | cat behind the command they are whole."
 
 
 def run_takeover(worker_file: Path, dry_run: bool) -> int:
@@ -44,22 +44,21 @@ def run_takeover(worker_file: Path, dry_run: bool) -> int:
 
 
 def _show(found: Takeover) -> None:
-    table = Table(title=f"Connectors of {found.group}", title_justify="left")
-    for column in ("connector", "class", "will be", "tasks", "goes on from"):
-        table.add_column(column, overflow="fold")
-    for connector in found.connectors:
-        state = "FAILED" if connector.problem else connector.state
-        table.add_row(connector.name, connector.connector_class, state, str(connector.tasks), _offsets(connector))
-    console = Console(highlight=False)
-    console.print(table)
+    screen = answers()
+    screen.line(f"Connectors of {found.group}", "bold")
+    screen.table(["CONNECTOR", "CLASS", "WILL BE", "TASKS", "GOES ON FROM"], map(_row, found.connectors), _WHOLE)
     for connector in found.connectors:
         if connector.problem:
-            console.print(f"{connector.name}: {connector.problem}", soft_wrap=True, markup=False)
+            screen.line(f"{connector.name}: {connector.problem}")
         elif connector.doubt:
-            text = f"{connector.name}: goes on, but its tasks may fail. {connector.doubt}"
-            console.print(text, soft_wrap=True, markup=False)
+            screen.line(f"{connector.name}: goes on, but its tasks may fail. {connector.doubt}")
     good = sum(not connector.problem for connector in found.connectors)
-    console.print(f"{good} of {len(found.connectors)} connectors go on.")
+    screen.line(f"{good} of {len(found.connectors)} connectors go on.")
+
+
+def _row(connector: ConnectorTakeover) -> list[str]:
+    state = "FAILED" if connector.problem else connector.state
+    return [connector.name, connector.connector_class, state, str(connector.tasks), _offsets(connector)]
 
 
 def _offsets(connector: ConnectorTakeover) -> str:

@@ -18,13 +18,13 @@ from .client.formats import Format, print_data
 from .client.options import Output
 from .client.problems import Missing, Wrong, told
 from .client.screen import answers, errors, is_interactive
+from .parsing import Commands
 
 SHORTEST_PASSWORD = 8
 
-app = typer.Typer(
+app = Commands(
     help="Who may use a worker's API and web page: the file of rest.auth.users.file.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
 )
 
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="The file of users, as in rest.auth.users.file.")]

@@ -76,12 +76,14 @@ def test_offsets_in_json_keep_the_types_of_json(tmp_path: Path) -> None:
     assert file_entries(file) == [{"partition": {"a": "no"}, "offset": {"b": 1e10, "c": "12:30", "d": False, "e": 7}}]
 
 
+@pytest.mark.integration
 def test_an_edited_configuration_keeps_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "new.yaml").write_text(PLAIN)
     monkeypatch.setenv("VISUAL", f"cp {tmp_path / 'new.yaml'}")
     assert edited_config("made", {"at": "1"}) == WRITTEN
 
 
+@pytest.mark.integration
 def test_an_edited_configuration_that_stays_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "true")
     before = {**WRITTEN, "text": "two\nlines\t: # 'ü' ☃", "empty": "", "null text": "null", "braces": "{a: b}"}

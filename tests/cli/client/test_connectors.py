@@ -217,7 +217,7 @@ def test_a_failed_task_is_shown_waited_for_in_vain_and_restarted(client: Client,
     assert "Trace of the task 0" in client.ok("describe", f"{name}-out").out
     folder.mkdir()
     again = client.ok("restart", f"{name}*", "--failed", "--wait")
-    assert again.out == f"✓ {name} had nothing to restart\n✓ {name}-out restarted\n"
+    assert again.out == f"  {name} had nothing to restart\n✓ {name}-out restarted\n"
     assert client.ok("restart", name, "--task", "0").out == f"✓ {name} restarted\n"
     other = client("restart", name, "--task", "7")
     assert (other.code, "→ penstock describe CONNECTOR shows its tasks." in other.err) == (7, True)
@@ -256,7 +256,7 @@ def test_without_a_terminal_and_an_editor_there_is_another_way(client: Client, m
 
 def test_lifecycle_is_shown(client: Client, made: list[str]) -> None:
     shown = client.ok("lifecycle", "show", made[0])
-    assert shown.out.splitlines()[1].split()[:2] == [made[0], "no"]
+    assert shown.out.splitlines()[1].split() == [made[0], "no", "hooks", "-", "-", "0"]
     assert client.ok("lifecycle", "cleanups").out == "No clean-ups are open.\n"
     assert client("lifecycle", "give-up", "none", "--yes").code == 7
 

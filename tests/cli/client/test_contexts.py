@@ -8,7 +8,7 @@ import ssl
 import stat
 import threading
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -117,9 +117,25 @@ def test_a_url_will_do_where_contexts_cannot_be_read(nobody: Client, asked: tupl
 def test_an_unknown_context_names_those_that_are_there(nobody: Client) -> None:
     nobody.ok("context", "add", "prod", "--url", "http://prod:8083")
     done = nobody("context", "use", "prot")
+    assert (done.code, done.err) == (7, "error  There is no context 'prot'. There are: prod.\n  → Did you mean prod?\n")
+    done = nobody("context", "use", "local")
     assert (done.code, done.err) == (
-        7, "error  There is no context 'prot'. There are: prod.\n  → penstock context add prot --url URL\n",
+        7, "error  There is no context 'local'. There are: prod.\n  → penstock context add local --url URL\n",
     )  # fmt: skip
+
+
+def test_a_context_that_is_added_is_used_when_it_is_the_first_or_when_asked_for(nobody: Client) -> None:
+    def added(name: str, *more: str) -> str:
+        told = nobody.ok("context", "add", name, "--url", f"http://{name}:8083", *more).out
+        assert nobody.ok("context", "list", "-o", "json").data["current"] in told
+        return told
+
+    assert added("local") == "✓ local is http://local:8083, used from now on\n"
+    nobody.ok("context", "add", "prod", "--url", "http://prod:8083")
+    assert nobody.ok("context", "list", "-o", "json").data["current"] == "local"
+    assert added("test", "--use") == "✓ test is http://test:8083, used from now on\n"
+    told = nobody.ok("context", "add", "prod", "--url", "http://other:8083").out
+    assert told == "✓ prod is http://other:8083 (penstock context use prod uses it)\n"
 
 
 def test_a_broken_file_is_told(nobody: Client) -> None:
@@ -153,7 +169,7 @@ def secured(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """A server with a certificate of its own, which only takes clients that show the same one; the file with both."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "worker")])
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
     certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())

@@ -51,7 +51,7 @@ def guest(nobody: Client, guarded: PenstockProcess, certificates: tuple[Path, Pa
     place = ["--url", guarded.url, "--ca-file", str(certificates[1])]
     nobody.ok("context", "add", "anybody", *place)
     nobody.ok("context", "add", "eye", *place, "--token-env", "EYE")
-    nobody.ok("context", "add", "ops", *place, "--username", "ops", "--password-stdin", stdin=f"{PASSWORD}\n")
+    nobody.ok("context", "add", "ops", *place, "--use", "--username", "ops", "--password-stdin", stdin=f"{PASSWORD}\n")
     nobody.variables["EYE"] = TOKEN
     return nobody
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.client.conftest import Client
+from tests.cli.client.conftest import Client, Lines
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -74,3 +74,40 @@ def test_following_a_log_shows_what_comes(client: Client, client_worker: Penstoc
         finally:
             following.terminate()
     client.ok("delete", name)
+
+
+def test_silent_connectors_are_told_in_one_line(
+    client: Client, client_worker: PenstockProcess, tmp_path: Path
+) -> None:
+    prefix = f"silent-{uuid.uuid4().hex[:6]}"
+    names = [f"{prefix}-{number}" for number in range(10)]
+    for name in names:
+        config = {"connector.class": "FileStreamSource", "file": str(tmp_path / "none.txt"), "topic": name}
+        client_worker.create(name, config, initial_state="STOPPED")
+    told = client.ok("logs", f"{prefix}-*")
+    assert (told.out, len(told.err.splitlines())) == ("", 1)
+    assert f"Nothing has been logged for 10 connectors since they started: {', '.join(names[:8])} …" in told.err
+    client.ok("delete", f"{prefix}-*", "--yes")
+
+
+def test_a_sink_whose_records_fail_says_so(client: Client, client_worker: PenstockProcess, lines: Lines) -> None:
+    json = "org.apache.kafka.connect.json.JsonConverter"
+    broken = {**lines.sink_config(), "value.converter": json, "file": str(lines.folder / "other.txt")}
+    tolerant = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": f"{lines.name}-dead"}
+    names = {"tolerant": f"{lines.name}-tolerant", "strict": f"{lines.name}-strict"}
+    client_worker.create(names["tolerant"], {**broken, **tolerant})
+    client_worker.create(names["strict"], broken)
+
+    def listed(name: str, *wanted: str) -> bool:
+        rows = client.ok("get", "connectors", name).out.splitlines()
+        return rows[0].split()[-1] == "REASON" and all(one in rows[1] for one in wanted)
+
+    whole = "100% of the newest 10 records failed, 10 since the task was started"
+    where = f"they are dead letters in topic {lines.name}-dead."
+    wait_until(lambda: listed(names["tolerant"], "degraded", whole, where), "the sink is degraded", SECONDS)
+    wait_until(lambda: listed(names["strict"], f"offset 0 of {lines.name}-0"), "the record is named", SECONDS)
+    assert client.ok("get", "connectors", lines.sink).out.splitlines()[0].split()[-1] == "CLASS"
+    assert f"Failed record: offset 0 of {lines.name}-0, at VALUE_CONVERTER ({json})" in client.ok(
+        "describe", names["strict"]
+    ).out
+    client.ok("delete", *names.values())

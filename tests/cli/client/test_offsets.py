@@ -129,3 +129,62 @@ def test_a_source_goes_to_the_start_only(client: Client, lines: Lines) -> None:
     assert tried[0]["answer"][0]["new"] is None
     client.ok("offsets", "rewind", lines.name, "--stop")
     wait_until(lambda: len(lines.copied) == 20, "the lines come again")
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"], ["-o", "json"], ["--dry-run", "-o", "json"]])
+@pytest.mark.parametrize(
+    ("topic", "partition", "offset", "told"),
+    [
+        ("TOPIC", "0", "999999", "TOPIC-0: 999999 is beyond the end of the partition, 10"),
+        ("TOPIC", "7", "5", "TOPIC-7: topic TOPIC has 1 partition, counted from 0"),
+        ("TOPICx", "0", "5", "TOPICx-0: SINK does not read topic TOPICx. Did you mean TOPIC?"),
+    ],
+)
+def test_offsets_that_a_sink_cannot_have_are_refused(
+    client: Client, lines: Lines, topic: str, partition: str, offset: str, told: str, more: list[str]
+) -> None:
+    def named(text: str) -> str:
+        return text.replace("TOPIC", lines.name).replace("SINK", lines.sink)
+
+    client.ok("stop", lines.sink, "--wait")
+    place = ["--topic", named(topic), "--partition", partition, "--offset", offset]
+    done = client("offsets", "set", lines.sink, *place, *more)
+    assert done.code == 1, done
+    assert named(told) in (done.data[0]["message"] if "json" in more else done.err)
+    assert ("--force sets them all the same" in done.err) == ("json" not in more)
+    assert client.ok("offsets", "get", lines.sink, "-o", "json").data["offsets"][0]["offset"] == {"kafka_offset": 10}
+
+
+def test_force_sets_what_a_sink_cannot_have(client: Client, lines: Lines) -> None:
+    client.ok("stop", lines.sink, "--wait")
+    beyond = ["--topic", lines.name, "--partition", "0", "--offset", "11"]
+    client.ok("offsets", "set", lines.sink, *beyond, "--force", "--dry-run")
+    client.ok("offsets", "set", lines.sink, *beyond, "--force")
+    assert client.ok("offsets", "get", lines.sink, "-o", "json").data["offsets"][0]["offset"] == {"kafka_offset": 11}
+    client.ok("offsets", "set", lines.sink, *beyond[:-1], "10")
+
+
+def test_every_offset_of_a_file_is_looked_at(client: Client, lines: Lines, tmp_path: Path) -> None:
+    places = [(lines.name, 0, 10), (lines.name, 1, 0), ("elsewhere", 0, 3), ("elsewhere", 1, None)]
+    entries = [
+        {
+            "partition": {"kafka_topic": topic, "kafka_partition": number},
+            "offset": None if offset is None else {"kafka_offset": offset},
+        }
+        for topic, number, offset in places
+    ]
+    file = tmp_path / "offsets.json"
+    file.write_text(json.dumps({"offsets": entries}))
+    client.ok("stop", lines.sink, "--wait")
+    refused = client("offsets", "set", lines.sink, "-f", str(file))
+    assert refused.code == 1
+    assert f"{lines.name}-1: topic" in refused.err
+    assert f"elsewhere-0: {lines.sink} does not read topic elsewhere. It reads {lines.name}" in refused.err
+    assert ("elsewhere-1" in refused.err, f"{lines.name}-0" in refused.err) == (False, False)
+
+
+def test_a_sink_is_rewound_only_in_topics_that_it_reads(client: Client, lines: Lines) -> None:
+    done = client("offsets", "rewind", lines.sink, "--topic", f"{lines.name}x", "--dry-run")
+    assert done.code == 1
+    assert f"{lines.sink} does not read topic {lines.name}x.\n  → Did you mean {lines.name}?" in done.err
+    client.ok("offsets", "rewind", lines.sink, "--topic", lines.name, "--dry-run")

@@ -29,6 +29,7 @@ def project(nobody: Client, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.integration
 def test_the_project_tests_itself_and_is_tidy(project: Path) -> None:
     variables = {**os.environ, "PYTHONPATH": str(SOURCE)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]

@@ -28,6 +28,12 @@ def test_topics_are_listed(client: Client, lines: Lines) -> None:
     assert used == {lines.name: [lines.name]}
 
 
+def test_topics_in_use_are_not_taken_for_all_there_are(client: Client, lines: Lines) -> None:
+    told = "penstock topics list shows all of a worker"
+    assert told in client.ok("get", "topics").err
+    assert told not in client.ok("get", "topics", lines.name).err
+
+
 def test_used_topics_are_forgotten(client: Client, lines: Lines) -> None:
     client.ok("stop", lines.name, "--wait")
     assert client.ok("topics", "forget", lines.name).out == f"✓ {lines.name} has no used topics\n"

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 
 from .contexts import Context
 from .problems import Refused, Unsupported, Wrong
@@ -33,7 +33,7 @@ class ConnectApi:
     def __init__(self, context: Context, seconds: float = SECONDS) -> None:
         self.url = context.url.rstrip("/")
         try:
-            self._http = httpx.Client(
+            self._http = httpx2.Client(
                 auth=_auth(context),
                 headers={"Accept": JSON, **_token(context)},
                 verify=_tls(context),
@@ -74,13 +74,13 @@ class ConnectApi:
 
     def _send(
         self, method: str, path: Sequence[str | int], query: Mapping[str, Any] | None, body: Any
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         target = "/".join([self.url, *(quote(str(segment), safe="") for segment in path)])
         given = {"json": body} if body is not None else {}
         parameters = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         try:
             return self._http.request(method, target, params=parameters or None, **given)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise Refused(
                 0,
                 f"Cannot reach a worker at {self.url}: {error}. --url chooses another one.",
@@ -119,7 +119,7 @@ class ConnectApi:
             raise Unsupported(f"{what} needs a Penstock worker; {self.url} is a Kafka Connect {version}.", instead)
 
 
-def refusal_text(answer: httpx.Response) -> str:
+def refusal_text(answer: httpx2.Response) -> str:
     """What a worker that did not do something says about it."""
     try:
         return str(answer.json()["message"])
@@ -127,7 +127,7 @@ def refusal_text(answer: httpx.Response) -> str:
         return f"{answer.request.url} answered {answer.status_code}: is it a Penstock worker?"
 
 
-def _refusal(answer: httpx.Response, url: str) -> Refused | Unsupported:
+def _refusal(answer: httpx2.Response, url: str) -> Refused | Unsupported:
     text = refusal_text(answer)
     if answer.status_code == 405 or (answer.status_code == 404 and text == "HTTP 404 Not Found"):
         path = answer.request.url.path
@@ -164,7 +164,7 @@ def _short(name: str) -> str:
     return re.split(r"[.:]", name)[-1]
 
 
-def _passes(answer: httpx.Response) -> bool:
+def _passes(answer: httpx2.Response) -> bool:
     """A conflict that will be over soon; kafka-ui has seen the same text with a 500."""
     if answer.status_code not in (409, 500):
         return False
@@ -172,7 +172,7 @@ def _passes(answer: httpx.Response) -> bool:
     return any(part in text for part in _PASSING) and (answer.status_code == 409 or "cannot be completed" in text)
 
 
-def _content(answer: httpx.Response) -> Any:
+def _content(answer: httpx2.Response) -> Any:
     if not answer.content:
         return None
     try:
@@ -186,10 +186,10 @@ def _text(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _auth(context: Context) -> httpx.BasicAuth | None:
+def _auth(context: Context) -> httpx2.BasicAuth | None:
     if context.username is None:
         return None
-    return httpx.BasicAuth(context.username, _secret(context.password, context.password_env, "password") or "")
+    return httpx2.BasicAuth(context.username, _secret(context.password, context.password_env, "password") or "")
 
 
 def _token(context: Context) -> dict[str, str]:

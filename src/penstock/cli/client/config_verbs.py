@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .close_names import mistyped_keys
 from .config_changes import as_data, compare, print_changes
 from .config_writing import Written, apply_wanted, edited_config, patched, target_of, validated
 from .connector_texts import read_connectors
@@ -28,7 +29,7 @@ from .options import (
 )
 from .problems import Outdated, Wrong, told
 from .results import Results
-from .screen import answers, is_interactive
+from .screen import answers, errors, is_interactive
 from .waiting import GOALS, wait_for
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def create(
         raise Wrong("Use --stopped or --paused.")
     api = connect(url, context)
     results = Results("would be created" if dry_run else "created", output)
-    goals = {}
+    goals, notes = {}, []
     for wanted in read_connectors(files, name):
         body = wanted.body()
         if stopped or paused:
@@ -76,8 +77,11 @@ def create(
             results.attempt(wanted.name, lambda wanted=wanted: validated(api, wanted.name, wanted.config))  # type: ignore[misc]
         else:
             results.attempt(wanted.name, lambda body=body: api.post("connectors", body=body))  # type: ignore[misc]
+        if wanted.name in results.done:
+            notes += mistyped_keys(api, wanted.config, wanted.config)
     if wait and not dry_run:
         results.wait(api, {one: goals[one] for one in results.done}, timeout)
+    _note(notes)
     return results.finish()
 
 
@@ -153,6 +157,7 @@ def edit(
         return 0
     validated(api, name, after)
     print_changes(answers(), changes)
+    _note(mistyped_keys(api, after, [change.key for change in changes if change.after is not None]))
     if not yes and not (is_interactive() and typer.confirm("Change it?", err=True)):
         raise Wrong("Nothing was changed.", "" if is_interactive() else "Pass --yes to change it without asking.")
     if api.get("connectors", name, "config") != before:
@@ -187,6 +192,7 @@ def _wait(api: ConnectApi, results: Results, written: list[Written], timeout: fl
 def _finish(written: list[Written], results: Results, dry_run: bool) -> int:
     """Print what became of each; the exit code. What was written and did not run afterwards has failed."""
     problems = dict(results.failed)
+    _note([note for one in written for note in one.notes])
     if results.output.is_data:
         changes = {one.name: {"changes": as_data(one.changes)} for one in written}
         done = [{"name": one.name, "action": one.action, **changes[one.name]} for one in written]
@@ -199,6 +205,11 @@ def _finish(written: list[Written], results: Results, dry_run: bool) -> int:
         for one in written:
             _tell(one, dry_run, one.name not in problems)
     return results.code
+
+
+def _note(notes: list[str]) -> None:
+    for note in dict.fromkeys(notes):
+        errors().note(note)
 
 
 def _tell(written: Written, dry_run: bool, reached: bool) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .close_names import mistyped_keys
 from .config_changes import Change, compare
 from .connector_texts import Wanted
 from .documents import NotReadable, yaml_texts
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """What became of a connector: ``created``, ``changed`` or ``unchanged``; ``goal`` is the state it goes to."""
+    """What became of a connector: ``created``, ``changed`` or ``unchanged``; ``goal`` is the state it goes to.
+
+    ``notes`` are on keys that look mistyped.
+    """
 
     name: str
     action: str
     changes: list[Change] = field(default_factory=list)
     goal: str = "RUNNING"
+    notes: list[str] = field(default_factory=list)
 
 
 def validated(api: ConnectApi, name: str, config: Mapping[str, Any]) -> None:
@@ -67,7 +72,8 @@ def apply_wanted(api: ConnectApi, wanted: Wanted, dry_run: bool) -> Written:
             validated(api, wanted.name, after)
         else:
             api.post("connectors", body={**wanted.body(), "config": after})
-        return Written(wanted.name, "created", changes, wanted.initial_state or "RUNNING")
+        notes = _notes(api, after, changes)
+        return Written(wanted.name, "created", changes, wanted.initial_state or "RUNNING", notes)
     changes = compare(before, after)
     if not changes:
         return Written(wanted.name, "unchanged")
@@ -76,7 +82,7 @@ def apply_wanted(api: ConnectApi, wanted: Wanted, dry_run: bool) -> Written:
         validated(api, wanted.name, after)
     else:
         api.put("connectors", wanted.name, "config", body=after)
-    return Written(wanted.name, "changed", changes, goal)
+    return Written(wanted.name, "changed", changes, goal, _notes(api, after, changes))
 
 
 def patched(api: ConnectApi, name: str, wanted: Mapping[str, str | None], dry_run: bool) -> Written:
@@ -95,7 +101,11 @@ def patched(api: ConnectApi, name: str, wanted: Mapping[str, str | None], dry_ru
             api.patch("connectors", name, "config", body=dict(wanted))
         except Unsupported:
             api.put("connectors", name, "config", body=after)
-    return Written(name, "changed", changes, goal)
+    return Written(name, "changed", changes, goal, _notes(api, after, changes))
+
+
+def _notes(api: ConnectApi, config: dict[str, Any], changes: list[Change]) -> list[str]:
+    return mistyped_keys(api, config, [change.key for change in changes if change.after is not None])
 
 
 def edited_config(name: str, config: Mapping[str, Any]) -> dict[str, Any]:

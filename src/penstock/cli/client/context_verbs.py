@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..parsing import Commands
 from . import completion
 from .contexts import Context, Contexts, check_url
 from .formats import Format, print_data
@@ -15,8 +16,8 @@ from .options import Output
 from .problems import Wrong, told
 from .screen import answers, is_interactive
 
-app = typer.Typer(
-    help="The workers you have, by name, with credentials and TLS.", no_args_is_help=True, rich_markup_mode="rich"
+app = Commands(
+    help="The workers you have, by name, with credentials and TLS.", no_args_is_help=True
 )
 
 _Name = Annotated[
@@ -45,12 +46,12 @@ def add(
     cert_file: Annotated[_File, typer.Option("--cert-file", help="Your certificate (PEM).")] = None,
     key_file: Annotated[_File, typer.Option("--key-file", help="The key of your certificate (PEM).")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Do not check who answers. For tests.")] = False,
-    use: Annotated[bool, typer.Option("--use/--no-use", help="Use it from now on.")] = True,
+    use: Annotated[bool, typer.Option("--use/--no-use", help="Use it from now on.")] = False,
 ) -> None:
     """Keep a worker under a name, or change what is kept.
 
-    The first one, and one added without [bold]--no-use[/], is used by all other commands. Credentials are kept in a
-    file that only you can read; with [bold]--password-env[/] and [bold]--token-env[/] they stay in the environment.
+    The first one, and one added with [bold]--use[/], is used by all other commands. Credentials are kept in a file
+    that only you can read; with [bold]--password-env[/] and [bold]--token-env[/] they stay in the environment.
 
     [bold]Examples[/]
 
@@ -77,7 +78,8 @@ def add(
     if use or contexts.current is None:
         contexts.current = name
     contexts.save()
-    answers().done(f"{name} is {url}" + (", used from now on" if contexts.current == name else ""))
+    in_use = contexts.current == name
+    answers().done(f"{name} is {url}" + (", used from now on" if in_use else f" (penstock context use {name} uses it)"))
 
 
 @app.command("use")

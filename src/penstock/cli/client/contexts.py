@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..output import DEFAULT_URL
+from .close_names import did_you_mean
 from .problems import Missing, Wrong
 
 FILE_VARIABLE = "PENSTOCK_CONTEXTS"
@@ -92,7 +93,8 @@ class Contexts:
         found = self.known.get(name)
         if found is None:
             there = f"There are: {', '.join(sorted(self.known))}." if self.known else "There is none yet."
-            raise Missing(f"There is no context '{name}'. {there}", f"penstock context add {name} --url URL")
+            hint = did_you_mean(name, self.known, f"penstock context add {name} --url URL")
+            raise Missing(f"There is no context '{name}'. {there}", hint)
         return found
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import completion
+from .close_names import did_you_mean
 from .config_changes import shown
 from .formats import Format, print_data
 from .health_texts import health_facts
 from .names import chosen
 from .offset_views import place, position
 from .options import ContextName, Everything, Names, Output, Url, connect
-from .problems import ClientError, Wrong, told
+from .problems import ClientError, Missing, Refused, Wrong, told
 from .screen import Screen, answers, state_text
 from .states import failures, state, status_of, tasks_text
 
@@ -138,7 +140,7 @@ def _print_lifecycle(screen: Screen, lifecycle: Mapping[str, Any] | None) -> Non
 
 
 def _plugin(api: ConnectApi, plugin: str, output: Format) -> None:
-    keys = api.get("connector-plugins", plugin, "config")
+    keys = _keys(api, plugin)
     if output.is_data:
         return print_data(keys, output)
     screen = answers()
@@ -150,7 +152,28 @@ def _plugin(api: ConnectApi, plugin: str, output: Format) -> None:
             screen.line()
         screen.line(group, "bold")
         for key in found:
-            needed = "required" if key["required"] else f"default {key['default_value']}"
-            screen.line(f"  {key['name']}  ({key['type'].lower()}, {key['importance'].lower()}, {needed})")
+            facts = ", ".join([key["type"].lower(), key["importance"].lower(), *_default(key)])
+            screen.line(f"  {key['name']}  ({facts})")
             screen.line(f"      {key['documentation']}", "dim")
     return None
+
+
+def _keys(api: ConnectApi, plugin: str) -> list[Mapping[str, Any]]:
+    try:
+        found: list[Mapping[str, Any]] = api.get("connector-plugins", plugin, "config")
+    except Refused as error:
+        if error.status != 404:
+            raise
+        installed = api.get("connector-plugins", connectorsOnly=False)
+        classes = [re.split("[.:]", one["class"])[-1] for one in installed]
+        known = [name for one in classes for name in (one, one.removesuffix("Connector"))]
+        raise Missing(str(error), did_you_mean(plugin, known, "penstock get plugins --all shows them.", 2)) from error
+    return found
+
+
+def _default(key: Mapping[str, Any]) -> list[str]:
+    """What a key is without a value, where that is something: a password's default is hidden even when it is empty."""
+    if key["required"]:
+        return ["required"]
+    default = None if key["type"] == "PASSWORD" else key["default_value"]
+    return [f"default {default}"] if default else []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import typer
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How an answer is shown."""
 
     TEXT = "text"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..parsing import Commands
 from . import completion
+from .close_names import did_you_mean
 from .formats import Format, print_data
 from .names import chosen
 from .offset_views import offsets_table
@@ -23,14 +25,13 @@ if TYPE_CHECKING:
 
     from .api import ConnectApi
 
-app = typer.Typer(
+app = Commands(
     help="Lists: connectors, plugins, offsets, topics, pipelines, loggers.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
 )
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """Which way records go."""
 
     SOURCE = "source"
@@ -74,8 +75,11 @@ def get_connectors(
         answers().line("No connectors." if not found else "No connector matches.")
     else:
         health = ["HEALTH"] if any("health" in one for one in kept.values()) else []
-        columns = ["NAME", "TYPE", "STATE", *health, "TASKS", "CLASS"]
-        answers().table(columns, [_row(name, one, bool(health)) for name, one in kept.items()])
+        reasons = {name: _trouble(one) for name, one in kept.items()}
+        why = ["REASON"] if any(reasons.values()) else []
+        columns = ["NAME", "TYPE", "STATE", *health, "TASKS", "CLASS", *why]
+        rows = [[*_row(name, one, bool(health)), *([reasons[name]] if why else [])] for name, one in kept.items()]
+        answers().table(columns, rows)
 
 
 @app.command("plugins")
@@ -109,7 +113,7 @@ def get_offsets(
     context: ContextName = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Show committed offsets of connectors.
+    """Show committed offsets of connectors, as [bold]penstock offsets get[/] does.
 
     [bold]Examples[/]
 
@@ -128,13 +132,11 @@ def get_offsets(
 @app.command("topics")
 @told
 def get_topics(names: Names = None, url: Url = None, context: ContextName = None, output: Output = Format.TEXT) -> None:
-    """Show which topics connectors have used.
+    """Show which topics connectors have used. [bold]penstock topics list[/] shows all that there are.
 
     [bold]Examples[/]
 
       penstock get topics orders
-
-      penstock topics list      all topics of the worker
     """
     api = connect(url, context)
     used = {name: _topics(api, name) for name in chosen(api, names, needed=False)}
@@ -142,6 +144,8 @@ def get_topics(names: Names = None, url: Url = None, context: ContextName = None
         print_data(used, output)
     else:
         topics_table(used)
+        if not names:
+            errors().note("These are the topics that connectors have used: penstock topics list shows all of a worker.")
 
 
 @app.command("pipelines")
@@ -192,7 +196,10 @@ def get_loggers(
     try:
         found = api.get("admin", "loggers") if logger is None else {logger: api.get("admin", "loggers", logger)}
     except Refused as error:
-        raise Missing(str(error), "penstock get loggers shows all.") if error.status == 404 else error from None
+        if error.status != 404:
+            raise
+        hint = did_you_mean(logger or "", api.get("admin", "loggers"), "penstock get loggers shows all.")
+        raise Missing(str(error), hint) from None
     if output.is_data:
         print_data(found, output)
     else:
@@ -211,7 +218,8 @@ def _matches(one: Mapping[str, Any], wanted: str | None) -> bool:
         return True
     known = ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING")
     if wanted.upper() not in known:
-        raise Wrong(f"'{wanted}' is not a state.", f"States are {', '.join(known).lower()}.")
+        states = f"States are {', '.join(known).lower()}."
+        raise Wrong(f"'{wanted}' is not a state.", did_you_mean(wanted.lower(), map(str.lower, known), states))
     status = one.get("status")
     return wanted.upper() in (state(status), *task_states(status))
 
@@ -226,6 +234,12 @@ def _row(name: str, one: Mapping[str, Any], with_health: bool) -> Sequence[str |
     kind = str(info.get("type", ""))
     health = [state_text(one.get("health", {}).get("health", ""))] if with_health else []
     return [name, kind, state_text(state(status)), *health, tasks_text(status), _class(info["config"])]
+
+
+def _trouble(one: Mapping[str, Any]) -> str:
+    """Why a connector is not healthy."""
+    health = one.get("health") or {}
+    return "" if health.get("health") in (None, "healthy") else " ".join(str(health.get("reason") or "").split())
 
 
 def _class(config: Mapping[str, Any]) -> str:

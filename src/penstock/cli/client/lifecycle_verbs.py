@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..parsing import Commands
 from .formats import Format, print_data
 from .names import be_sure, chosen
 from .options import ContextName, Everything, Names, Output, Url, Yes, connect
@@ -14,8 +15,8 @@ from .problems import told
 from .screen import answers
 from .times import time_text
 
-app = typer.Typer(
-    help="Lifecycle hooks: what they did, will do, and could not do.", no_args_is_help=True, rich_markup_mode="rich"
+app = Commands(
+    help="Lifecycle hooks: what they did, will do, and could not do.", no_args_is_help=True
 )
 
 _NEEDS = "Lifecycle hooks"
@@ -93,7 +94,8 @@ def give_up(
 def _row(one: Mapping[str, Any]) -> list[str]:
     pending = one["pending"] or {}
     hook = pending.get("hook") or (f"{one['next_hook']} at the next start" if one["next_hook"] else "-")
-    active = "yes" if one["active"] is not None else "no"
+    has_hooks = one["active"] is not None or hook != "-"
+    active = "no hooks" if not has_hooks else "yes" if one["active"] is not None else "no"
     tries = str(pending.get("tries", "-"))
     return [one["name"], active, hook, tries, str(len(one["cleanups"])), _first(pending.get("error"))]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .formats import Format, print_data
-from .names import chosen
+from .names import chosen, counted, shortened
 from .options import ContextName, Everything, Names, Output, Url, connect
 from .problems import Wrong, told
 from .screen import answers, errors
@@ -52,8 +52,11 @@ def logs(
         found = {name: _lines(api, name, lines) for name in wanted}
     if output.is_data:
         return print_data(next(iter(found.values())) if len(found) == 1 else found, output)
-    for name in (name for name, one in found.items() if not one):
-        errors().note(f"Nothing has been logged for {name} since its worker started.")
+    silent = [name for name, one in found.items() if not one]
+    if len(silent) == 1:
+        errors().note(f"Nothing has been logged for {silent[0]} since its worker started.")
+    elif silent:
+        errors().note(f"Nothing has been logged for {counted(silent)} since they started: {shortened(silent)}")
     _print([line for one in found.values() for line in one])
     if follow:
         _follow(api, found)

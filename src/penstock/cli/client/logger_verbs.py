@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from ..parsing import Commands
 from . import completion
 from .formats import Format, print_data
 from .options import ContextName, Output, Url, connect
 from .problems import told
 from .screen import answers
 
-app = typer.Typer(help="Log levels of a running worker.", no_args_is_help=True, rich_markup_mode="rich")
+app = Commands(help="Log levels of a running worker.", no_args_is_help=True)
 
 
-class Level(str, Enum):
+class Level(StrEnum):
     """How much is logged."""
 
     TRACE = "TRACE"

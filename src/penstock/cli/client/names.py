@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import typer
 
+from .close_names import did_you_mean
 from .problems import ClientError, Missing, Wrong
 from .screen import errors, is_interactive
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .api import ConnectApi
 
 _GLOB = set("*?[")
+_FEW = 8
 
 
 class Declined(ClientError):
@@ -60,6 +61,11 @@ def counted(names: Sequence[str]) -> str:
     return f"{len(names)} connector{'s' * (len(names) != 1)}"
 
 
+def shortened(names: Sequence[str]) -> str:
+    """The first of some names."""
+    return f"{', '.join(names[:_FEW])}{' …' if len(names) > _FEW else ''}"
+
+
 def be_sure(question: str, names: Sequence[str], yes: bool) -> None:
     """Ask before something that cannot be undone happens to several. Raises when the answer is no."""
     if yes or not names:
@@ -80,12 +86,10 @@ def _matching(name: str, known: Sequence[str]) -> list[str]:
         if not found:
             raise Missing(f"No connector matches '{name}'.", _there(known))
         return found
-    close = difflib.get_close_matches(name, known, 3)
-    raise Missing(f"Connector {name} not found", f"Did you mean {' or '.join(close)}?" if close else _there(known))
+    raise Missing(f"Connector {name} not found", did_you_mean(name, known, _there(known)))
 
 
 def _there(known: Sequence[str]) -> str:
     if not known:
         return "There are no connectors yet: penstock create -f FILE makes one."
-    shown = ", ".join(known[:8])
-    return f"There {'is' if len(known) == 1 else 'are'} {shown}{' …' if len(known) > 8 else ''}"
+    return f"There {'is' if len(known) == 1 else 'are'} {shortened(known)}"

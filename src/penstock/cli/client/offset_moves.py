@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .documents import NotReadable, native_values
+from .offset_checks import check_topics
 from .offset_views import Entry
 from .problems import Refused, Unsupported, Wrong
 from .states import state, status_of
@@ -23,12 +24,16 @@ _LOOK = 'They look like {"offsets": [{"partition": {…}, "offset": {…}}]}, as
 
 @dataclass(frozen=True)
 class Move:
-    """The offsets of a connector now, and those that should change. ``reset`` forgets all of them."""
+    """The offsets of a connector now, and those that should change. ``reset`` forgets all of them.
+
+    With ``doubts`` it is not carried out.
+    """
 
     name: str
     before: Sequence[Entry]
     after: Sequence[Entry]
     reset: bool = False
+    doubts: Wrong | None = None
 
 
 def file_entries(file: Path) -> list[Entry]:
@@ -71,6 +76,7 @@ def rewound(api: ConnectApi, name: str, when: str, topics: Sequence[str]) -> Mov
                 f"penstock offsets get {name} shows them, penstock offsets set {name} changes them.",
             )
         return forgotten(name, before)
+    check_topics(api, name, topics)
     if not api.is_penstock:
         return _at_start(api, name, before, when, topics)
     after: list[Entry] = []
@@ -84,7 +90,9 @@ def rewound(api: ConnectApi, name: str, when: str, topics: Sequence[str]) -> Mov
 
 
 def moved(api: ConnectApi, move: Move, stop: bool, timeout: float) -> str:
-    """Carry it out, stopping the connector around it if asked to; the message of the worker."""
+    """Carry it out, stopping the connector around it if asked to; the message of the worker. Raises its doubts."""
+    if move.doubts is not None:
+        raise move.doubts
     was = state(status_of(api, move.name))
     if not stop or was == "STOPPED":
         return _written(api, move)

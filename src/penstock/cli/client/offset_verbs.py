@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ..parsing import Commands
 from .formats import Format, print_data
 from .names import be_sure, chosen, counted, is_bulk, the_one
+from .offset_checks import doubts
 from .offset_moves import Move, entries_of, file_entries, forgotten, moved, rewound
 from .offset_views import changes, changes_table, offsets_table
 from .options import WAIT_SECONDS, Connector, ContextName, DryRun, Everything, Names, Output, Timeout, Url, Yes, connect
@@ -17,7 +19,7 @@ from .results import Results
 from .screen import errors
 from .times import parse_time
 
-app = typer.Typer(help="Offsets: look at them, set them, go back.", no_args_is_help=True, rich_markup_mode="rich")
+app = Commands(help="Offsets: look at them, set them, go back.", no_args_is_help=True)
 
 _Stop = Annotated[
     bool, typer.Option("--stop", help="Stop the connector before, and take it back to its state afterwards.")
@@ -33,7 +35,7 @@ def get_offsets(
     context: ContextName = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Show committed offsets of connectors.
+    """Show committed offsets of connectors, as [bold]penstock get offsets[/] does.
 
     [bold]Examples[/]
 
@@ -65,6 +67,9 @@ def set_offsets(
     ] = None,
     dry_run: DryRun = False,
     stop: _Stop = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Of a sink: even where its topics do not reach, or that it does not read.")
+    ] = False,
     timeout: Timeout = WAIT_SECONDS,
     url: Url = None,
     context: ContextName = None,
@@ -72,9 +77,12 @@ def set_offsets(
 ) -> int:
     """Set offsets of a stopped connector, from a file or one by one. Others stay as they are.
 
+    Offsets of a sink beyond the end of a partition, or of topics and partitions that it does not read, are refused: it
+    would begin anew. [bold]--force[/] sets them.
+
     [bold]Examples[/]
 
-      penstock offsets set orders-sink --topic orders --partition 0 --offset 1200 --stop
+      penstock offsets set orders-sink --topic orders --partition 0 --offset 120 --stop
 
       penstock offsets set lines --partition '{"filename": "a.txt"}' --offset '{"position": 0}'
 
@@ -84,7 +92,8 @@ def set_offsets(
     name = the_one(api, connector)
     wanted = file_entries(file) if file is not None else [entries_of(topic, partition, offset)]
     before = api.get("connectors", name, "offsets")["offsets"]
-    return _carry_out(api, [Move(name, before, wanted)], "set", dry_run, stop, timeout, output)
+    move = Move(name, before, wanted, doubts=None if force else doubts(api, name, wanted))
+    return _carry_out(api, [move], "set", dry_run, stop, timeout, output)
 
 
 @app.command("reset")
@@ -164,16 +173,18 @@ def _carry_out(
         if dry_run:
             if not output.is_data:
                 changes_table(move.name, difference)
-            results.attempt(move.name, lambda found=difference: _as_data(found))  # type: ignore[misc]
+            results.attempt(move.name, lambda move=move, found=difference: _foreseen(move, found))  # type: ignore[misc]
         elif not difference and not move.reset:
             errors().note(f"{move.name} is there already")
         else:
             results.attempt(move.name, lambda move=move: moved(api, move, stop, timeout))  # type: ignore[misc]
     code = results.finish(tell_done=not dry_run)
     if not dry_run and any("externally" in message for message in results.more.values()):
-        errors().note("The connector did not look at these offsets; if it keeps its own elsewhere, change them there.")
+        errors().note("If this connector keeps offsets of its own elsewhere, as in a database, change them there, too.")
     return code
 
 
-def _as_data(found: list[tuple[Any, Any, Any]]) -> list[dict[str, Any]]:
+def _foreseen(move: Move, found: list[tuple[Any, Any, Any]]) -> list[dict[str, Any]]:
+    if move.doubts is not None:
+        raise move.doubts
     return [{"partition": partition, "now": now, "new": new} for partition, now, new in found]

@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
+from ..parsing import Commands
 from .origin import pip_arguments
 from .problems import told
 from .project import Kind, Project
 from .screen import answers
 
-app = typer.Typer(help="Plugins of your own.", no_args_is_help=True, rich_markup_mode="rich")
+app = Commands(help="Plugins of your own.", no_args_is_help=True)
 
 
 @app.callback()

@@ -6,7 +6,7 @@ import keyword
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """What a plugin is."""
 
     SOURCE = "source"

@@ -28,6 +28,8 @@ class Results:
     more: dict[str, Any] = field(default_factory=dict)
     verbs: dict[str, str] = field(default_factory=dict)
     """Other words for single connectors."""
+    untouched: Collection[str] = ()
+    """Those of the done for which nothing had to be done."""
     statuses: dict[str, Status] = field(default_factory=dict)
     """The last ones that waiting has seen."""
 
@@ -74,7 +76,11 @@ class Results:
             print_data([*self._done(), *self._failed()], self.output)
         elif tell_done:
             for name in self.done:
-                answers().done(f"{name} {self.verbs.get(name, self.verb)}")
+                text = f"{name} {self.verbs.get(name, self.verb)}"
+                if name in self.untouched:
+                    answers().line(f"  {text}", "dim")
+                else:
+                    answers().done(text)
         return self.code
 
     def _done(self) -> Sequence[dict[str, Any]]:

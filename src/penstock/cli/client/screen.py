@@ -26,6 +26,10 @@ STYLES = {
 }
 
 
+_UNBOUNDED = 1_000_000_000
+"""A width that no table reaches."""
+
+
 class Screen:
     """One of the two streams. Nothing that is printed is taken for markup unless it says so."""
 
@@ -61,18 +65,28 @@ class Screen:
         for name, value in facts.items():
             self.console.print(_joined((f"{'':{indent}}{name:<{width}}  ", "dim"), value))
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-        """Columns as wide as their content, so that scripts that cut by spaces see whole values."""
+    def table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], whole: str = "-o json shows them whole."
+    ) -> None:
+        """One line a row, columns as wide as their content: scripts that read lines see whole values.
+
+        Only a terminal too narrow for that gets the widest columns cut, with an ellipsis and the hint ``whole``.
+        """
+        from rich.measure import Measurement
         from rich.table import Table
-        from rich.text import Text
 
         table = Table(box=None, header_style="bold", pad_edge=False, show_edge=False)
         for column in columns:
-            table.add_column(column, no_wrap=True, overflow="ignore")
+            table.add_column(_cell(column))
         for row in rows:
-            table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-        width = self.console.measure(table).maximum if not self.is_terminal else None
-        self.console.print(table, width=width, crop=self.is_terminal, no_wrap=True, overflow="ignore")
+            table.add_row(*map(_cell, row))
+        width = Measurement.get(self.console, self.console.options.update_width(_UNBOUNDED), table).maximum
+        cut = self.console.file.isatty() and width > self.console.width
+        if not cut:
+            table.width = width
+        self.console.print(table)
+        if cut:
+            errors().note(f"Values that end in … are cut to the width of the terminal: {whole}")
 
 
 @cache
@@ -109,3 +123,10 @@ def _joined(*parts: tuple[str, str] | str | Text) -> Text:
         else:
             text.append(part)
     return text
+
+
+def _cell(value: str | Text) -> Text:
+    """One line, and an ellipsis where it does not fit."""
+    from rich.text import Text
+
+    return Text(no_wrap=True, overflow="ellipsis").append(value)

@@ -110,6 +110,7 @@ def restart(
     for name in chosen_names:
         results.attempt(name, lambda name=name: _restart(api, name, tasks, failed, task))  # type: ignore[misc]
     idle = [name for name in results.done if _idle(results.more.get(name))]
+    results.untouched = idle
     results.verbs.update(dict.fromkeys(idle, "had nothing to restart"))
     if wait:
         results.wait(api, {name: RESTARTED for name in results.done if name not in idle}, timeout)

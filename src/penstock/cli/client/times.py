@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from .problems import Wrong
 
@@ -34,6 +34,6 @@ def parse_time(text: str) -> str:
 def time_text(millis: int) -> str:
     """A timestamp of a record, in UTC."""
     try:
-        return datetime.fromtimestamp(millis / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        return datetime.fromtimestamp(millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     except (ValueError, OverflowError, OSError):
         return str(millis)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 import time
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .close_names import did_you_mean
 from .formats import Format, as_yaml
 from .problems import Missing, Refused
 from .screen import answers
@@ -114,6 +114,4 @@ def _found(api: ConnectApi, topic: str, question: Callable[[], Any]) -> Any:
             if error.status != 404:
                 raise
             names = [one["name"] for one in api.get("topics")]
-            close = difflib.get_close_matches(topic, names, 3)
-            hint = f"Did you mean {' or '.join(close)}?" if close else "penstock topics list shows all."
-            raise Missing(str(error), hint) from error
+            raise Missing(str(error), did_you_mean(topic, names, "penstock topics list shows all.")) from error

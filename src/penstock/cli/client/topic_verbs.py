@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..parsing import Commands
 from . import completion
 from .formats import Format, print_data
 from .names import chosen
@@ -18,10 +19,9 @@ from .screen import answers
 from .times import parse_time
 from .topic_tables import topic_list
 
-app = typer.Typer(
+app = Commands(
     help="Topics: list them, follow their records, export them, forget which were used.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
 )
 
 _Topic = Annotated[
@@ -29,7 +29,7 @@ _Topic = Annotated[
 ]
 
 
-class FileFormat(str, Enum):
+class FileFormat(StrEnum):
     """What an export writes."""
 
     JSONL = "jsonl"
@@ -39,7 +39,9 @@ class FileFormat(str, Enum):
 @app.command("list")
 @told
 def list_topics(url: Url = None, context: ContextName = None, output: Output = Format.TEXT) -> None:
-    """List the topics of a worker with their partitions and number of records.
+    """List all topics of a worker with their partitions and number of records.
+
+    [bold]penstock get topics[/] shows which of them connectors have used.
 
     [bold]Examples[/]
 

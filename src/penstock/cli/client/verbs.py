@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from .. import dlq, users
+from ..parsing import Commands
 from . import (
     config_verbs,
     context_verbs,
@@ -25,7 +24,7 @@ CONNECTORS = "Connectors"
 WORKERS = "Workers, topics, offsets"
 
 
-def add_client_verbs(app: typer.Typer) -> None:
+def add_client_verbs(app: Commands) -> None:
     """Register the client's verbs."""
     app.add_typer(context_verbs.app, name="context", rich_help_panel=WORKERS)
     app.add_typer(get_verbs.app, name="get", rich_help_panel=CONNECTORS)
