@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from tests.support.worker import PenstockProcess
 
@@ -33,3 +33,11 @@ def modules(page: Page) -> str:
 def field(page: Page, key: str) -> Locator:
     """The input of a configuration key."""
     return page.locator(f"[data-field='{key}'] input").first
+
+
+def json_editor(page: Page) -> Locator:
+    """The configuration as JSON, once it is there: the page knows first what has to be covered in it."""
+    page.get_by_role("button", name="JSON", exact=True).click()
+    area = page.get_by_label("Configuration as JSON")
+    expect(area).to_be_visible()
+    return area

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-from .stage import field, generator, offsets_of
+from .stage import field, generator, json_editor, offsets_of
 
 pytestmark = pytest.mark.integration
 
@@ -115,8 +115,7 @@ def test_leaving_the_page_with_changes_is_asked(page: Page, ui_worker: PenstockP
 def test_numbers_of_a_pasted_configuration_stay_as_they_were_written(page: Page, ui_worker: PenstockProcess) -> None:
     ui_worker.create("exact", generator("exact"))
     page.goto("#/connectors/exact/config")
-    page.get_by_role("button", name="JSON", exact=True).click()
-    area = page.get_by_label("Configuration as JSON")
+    area = json_editor(page)
     more = '"big": 9007199254740993, "part": 1.50, "nested": {"deep": [12345678901234567890]}, "rate"'
     area.fill(area.input_value().replace('"rate"', more))
     page.get_by_role("button", name="Review and save").click()
@@ -155,6 +154,28 @@ def test_a_connector_that_was_created_leaves_no_draft(page: Page, ui_worker: Pen
     page.goto("#/new/FileStreamSource")
     expect(field(page, "file")).to_have_value("")
     ui_worker.http.delete("/connectors/drafted")
+
+
+def test_a_click_right_after_typing_creates_however_long_the_worker_takes_to_check(
+    page: Page, ui_worker: PenstockProcess
+) -> None:
+    checks: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        """It is answered when what was typed is checked once more, as the page does a moment after the last key."""
+        checks.append(route)
+        for held in checks[:] if len(checks) == 2 else checks[2:][-1:]:
+            held.continue_()
+
+    page.goto("#/new/FileStreamSource")
+    field(page, "name").fill("impatient")
+    field(page, "file").fill("none.txt")
+    page.route("**/config/validate", hold_the_first)
+    field(page, "topic").fill("none")
+    page.get_by_role("button", name="Create connector").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("impatient")
+    assert len(checks) >= 2
+    ui_worker.http.delete("/connectors/impatient")
 
 
 def test_an_offset_that_is_being_set_is_still_there_after_a_look_at_something_else(

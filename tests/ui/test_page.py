@@ -44,6 +44,29 @@ def test_addresses_lead_to_views_and_back(page: Page, ui_worker: PenstockProcess
     expect(page.get_by_role("tab", name="Offsets")).to_have_attribute("aria-selected", "true")
 
 
+def test_a_dialog_ends_with_the_view_it_was_opened_in(page: Page, ui_worker: PenstockProcess) -> None:
+    ui_worker.create("outlived", generator("outlived"), initial_state="STOPPED")
+    heading, dialog = page.get_by_role("heading", level=1), page.get_by_role("dialog")
+    page.goto("#/connectors?q=outlived")
+    page.get_by_role("link", name="outlived").click()
+    page.get_by_role("button", name="Delete").click()
+    expect(dialog).to_contain_text("Delete outlived?")
+    page.go_back()
+    expect(heading).to_have_text("Connectors")
+    expect(dialog).to_have_count(0)
+    page.get_by_label("Choose outlived").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Resume").click()
+    expect(dialog).to_contain_text("penstock resume outlived")
+    page.go_forward()
+    expect(heading).to_have_text("outlived")
+    expect(dialog).to_have_count(0)
+    page.get_by_role("button", name="Delete").click()
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert ui_worker.http.delete("/connectors/outlived").status_code == 204
+
+
 def test_what_is_not_there_is_said(page: Page) -> None:
     page.goto("#/connectors/nobody")
     expect(page.get_by_text("There is no such connector")).to_be_visible()
@@ -112,8 +135,11 @@ def test_a_worker_that_is_gone_is_said_and_found_again(browser: Browser, ui_work
     expect(page.get_by_text("Worker healthy")).to_be_visible()
     context.set_offline(True)
     expect(page.locator("#banner")).to_contain_text("The worker cannot be reached.", timeout=120_000)
+    expect(page.get_by_text("Worker not reached")).to_be_visible()
+    expect(page.get_by_text("Worker healthy")).to_have_count(0)
     context.set_offline(False)
     expect(page.locator("#banner")).to_be_hidden(timeout=120_000)
+    expect(page.get_by_text("Worker healthy")).to_be_visible()
     context.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.worker import PenstockProcess
@@ -13,7 +13,7 @@ from tests.support.worker import PenstockProcess
 pytestmark = pytest.mark.integration
 
 
-def _document(worker: PenstockProcess) -> httpx.Response:
+def _document(worker: PenstockProcess) -> httpx2.Response:
     return worker.http.get("/ui/")
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
@@ -29,7 +29,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProces
     roles = ((ADMIN, Role.ADMIN), (READER, Role.READ_ONLY))
     users.write_text("".join(f"{User(name, role, PasswordHash.of(word))}\n" for (name, word), role in roles))
     worker = PenstockProcess(folder, {"plugin.path": str(PLUGINS), "rest.auth.users.file": str(users)})
-    worker.http.auth = httpx.BasicAuth(*ADMIN)
+    worker.http.auth = httpx2.BasicAuth(*ADMIN)
     with worker:
         worker.create("made", {**generator("made"), "my.password": "hunter22"})
         worker.wait_state("made", "RUNNING")

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-from .stage import TEXT, field, generator, offsets_of, state_badge
+from .stage import TEXT, field, generator, json_editor, offsets_of, state_badge
 
 pytestmark = pytest.mark.integration
 
@@ -105,6 +105,57 @@ def test_offsets_of_a_stopped_connector_are_edited_without_rounding(page: Page, 
     assert offsets_of(ui_worker, "moved") == []
 
 
+def test_offsets_of_a_sink_that_cannot_be_right_are_set_only_by_who_insists(
+    page: Page, ui_worker: PenstockProcess, tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("one\ntwo\n")
+    ui_worker.create("ended", {"connector.class": "FileStreamSource", "topic": "ended", "file": str(lines), **TEXT})
+    sink = {"connector.class": "FileStreamSink", "topics": "ended", "file": str(tmp_path / "out"), **TEXT}
+    ui_worker.create("ended-out", sink)
+    wait_until(lambda: offsets_of(ui_worker, "ended-out") == [{"kafka_offset": 2}], "all is read", seconds=120)
+    ui_worker.http.put("/connectors/ended-out/stop")
+    page.goto("#/connectors/ended-out/offsets")
+    dialog = page.get_by_role("dialog")
+    agree = dialog.get_by_role("button", name="Set offset")
+
+    def review(partition: str | None, offset: str) -> None:
+        page.get_by_role("button", name="Add" if partition else "Edit the offset of", exact=bool(partition)).click()
+        expect(page.get_by_label("New offset")).to_be_focused()
+        if partition:
+            page.get_by_label("Partition", exact=True).fill(partition)
+        page.get_by_label("New offset").fill(offset)
+        page.get_by_role("button", name="Review").click()
+
+    def refused(problem: str) -> None:
+        expect(dialog).to_contain_text(problem)
+        expect(agree).to_be_disabled()
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(dialog).to_have_count(0)
+        page.get_by_role("button", name="Cancel").click()
+
+    review('{"kafka_topic": "other", "kafka_partition": 0}', '{"kafka_offset": 1}')
+    refused("It does not read topic other. It reads ended.")
+    review('{"kafka_topic": "ended", "kafka_partition": 7}', '{"kafka_offset": 1}')
+    refused("Topic ended has no partition 7: it has 1 partition, counted from 0.")
+    review(None, '{"kafka_offset": 999}')
+    expect(dialog).to_contain_text("ended ends at 2 (partition 0).")
+    refused("Offset 999 is beyond the end of the partition, 2.")
+    review(None, '{"kafka_offset": 1}')
+    expect(dialog).to_contain_text("ended ends at 2 (partition 0).")
+    agree.click()
+    expect(page.get_by_role("table", name="Offsets").get_by_role("row").nth(1)).to_have_text(re.compile("ended011Edit"))
+    review(None, '{"kafka_offset": 999}')
+    dialog.get_by_label("Set it all the same").check()
+    expect(dialog).to_contain_text("--force")
+    agree.click()
+    expect(page.get_by_role("cell", name="beyond the end")).to_be_visible()
+    page.get_by_role("tab", name="Tasks and flow").click()
+    expect(page.get_by_role("region", name="Lag").locator(".now")).to_have_text("not known")
+    for name in ("ended-out", "ended"):
+        assert ui_worker.http.delete(f"/connectors/{name}").status_code == 204
+
+
 def test_several_connectors_are_chosen_and_paused(page: Page, ui_worker: PenstockProcess) -> None:
     for number in range(3):
         ui_worker.create(f"many-{number}", generator("many"))
@@ -112,7 +163,7 @@ def test_several_connectors_are_chosen_and_paused(page: Page, ui_worker: Penstoc
     page.keyboard.press("/")
     page.keyboard.type("many-")
     expect(page.get_by_role("row")).to_have_count(4)
-    page.get_by_label("Choose all that are shown").check()
+    page.get_by_label("Choose all that match").check()
     page.get_by_label("Choose many-2").uncheck()
     page.get_by_role("toolbar").get_by_role("button", name="Pause").click()
     expect(page.get_by_role("dialog")).to_contain_text("penstock pause many-1")
@@ -137,7 +188,7 @@ def test_several_connectors_are_stopped_restarted_and_deleted(page: Page, ui_wor
     chosen = page.locator("tr.chosen")
 
     def run(verb: str, agree: str) -> None:
-        page.get_by_label("Choose all that are shown").check()
+        page.get_by_label("Choose all that match").check()
         expect(chosen).to_have_count(3)
         actions.get_by_role("button", name=verb, exact=True).click()
         expect(page.get_by_role("dialog")).to_contain_text(f"penstock {verb.lower()} herd-2")
@@ -160,13 +211,74 @@ def test_several_connectors_are_stopped_restarted_and_deleted(page: Page, ui_wor
     assert not set(names) & set(ui_worker.http.get("/connectors").json())
 
 
+def test_actions_leave_alone_what_the_filter_hides(page: Page, ui_worker: PenstockProcess) -> None:
+    names = ["hid-a-1", "hid-a-2", "hid-b-1"]
+    for name in names:
+        ui_worker.create(name, generator("hid"), initial_state="PAUSED")
+    page.goto("#/connectors?q=hid-")
+    page.get_by_label("Choose all that match").check()
+    bar, dialog = page.get_by_role("toolbar"), page.get_by_role("dialog")
+    expect(bar).to_contain_text("3 chosen, all that match")
+    page.get_by_label("Search connectors").fill("hid-b")
+    expect(bar).to_contain_text("1 chosen, all that match, 2 more not shown")
+    bar.get_by_role("button", name="Stop").click()
+    expect(dialog.get_by_role("heading")).to_have_text("Stop 1 connector?")
+    expect(dialog).to_contain_text("2 more not shown under the present filter, are left as they are")
+    expect(dialog).not_to_contain_text("hid-a")
+    dialog.get_by_role("button", name="Stop 1").click()
+    expect(page.locator("tr[data-name='hid-b-1'] .state")).to_have_text("Stopped")
+    expect(dialog).to_have_count(0)
+    expect(bar).to_contain_text("0 chosen, 2 more not shown")
+    expect(bar.get_by_role("button", name="Delete")).to_be_disabled()
+    page.get_by_label("Search connectors").fill("hid-")
+    expect(bar).to_contain_text("2 chosen")
+    for name in ("hid-a-1", "hid-a-2"):
+        expect(page.locator(f"tr[data-name='{name}'] .state")).to_have_text("Paused")
+    for name in names:
+        assert ui_worker.http.delete(f"/connectors/{name}").status_code == 204
+
+
+def test_what_was_found_by_its_topic_says_so(page: Page, ui_worker: PenstockProcess) -> None:
+    ui_worker.create("found-by-name", generator("elsewhere"), initial_state="STOPPED")
+    ui_worker.create("another-one", generator("found-by-topic"), initial_state="STOPPED")
+    page.goto("#/connectors?q=found-by")
+    expect(page.locator("tr[data-name='another-one']")).to_contain_text("topic: found-by-topic")
+    expect(page.locator("tr[data-name='found-by-name']")).to_be_visible()
+    expect(page.locator("tr[data-name='found-by-name']")).not_to_contain_text("topic:")
+    for name in ("found-by-name", "another-one"):
+        assert ui_worker.http.delete(f"/connectors/{name}").status_code == 204
+
+
+def test_all_that_match_are_chosen_also_below_the_rows_that_are_drawn(page: Page) -> None:
+    def fleet(route: Route) -> None:
+        part = {"state": "STOPPED", "worker_id": "w:1"}
+        health = {**part, "health": "healthy", "reason": None, "restarts": 0, "next_restart": None}
+        route.fulfill(json={
+            f"drawn-{number:03}": {
+                "status": {"name": "", "connector": part, "tasks": [], "type": "source"},
+                "info": {"name": "", "config": generator("drawn"), "tasks": [], "type": "source"},
+                "health": {**health, "connector": health, "tasks": []},
+            }
+            for number in range(230)
+        })  # fmt: skip
+
+    page.route("**/connectors?expand=*", fleet)
+    page.goto("#/connectors")
+    expect(page.get_by_role("button", name="Show 30 more")).to_be_visible()
+    page.get_by_label("Choose all that match").check()
+    expect(page.get_by_role("toolbar")).to_contain_text("230 chosen, all that match")
+    page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("dialog").get_by_role("heading")).to_have_text("Delete 230 connectors?")
+    expect(page.get_by_role("dialog")).to_contain_text("drawn-229")
+    page.get_by_role("button", name="Cancel").click()
+
+
 def test_a_configuration_is_saved_after_its_changes_were_seen(page: Page, ui_worker: PenstockProcess) -> None:
     ui_worker.create("tuned", {**generator("tuned"), "my.own.key": "kept"})
     page.goto("#/connectors/tuned/config")
     field(page, "rate").fill("7")
     expect(page.get_by_text("1 key changed, not saved yet.")).to_be_visible()
-    page.get_by_role("button", name="JSON").click()
-    area = page.get_by_label("Configuration as JSON")
+    area = json_editor(page)
     area.fill(area.input_value().replace('"my.own.key": "kept"', '"my.own.key": "changed", "extra": "1"'))
     page.get_by_role("button", name="Review and save").click()
     rows = page.get_by_role("dialog").locator(".diff tbody tr")

@@ -35,4 +35,4 @@ def watched(page: Page, origin: str) -> Iterator[None]:
     page.add_init_script(_VIOLATIONS)
     yield
     wrong.extend(page.evaluate("window.penstockViolations ?? []"))
-    assert wrong == []
+    assert not wrong, wrong

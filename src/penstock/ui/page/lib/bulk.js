@@ -6,12 +6,15 @@ import { plural } from "./format.js";
 import { icon } from "./icons.js";
 import { announce } from "./notices.js";
 
-/** Ask, then do. `make(name, withOffsets)` gives the operation of one. False when the user did not agree. */
-export async function bulk(verb, names, make, { danger = false, offsets = false } = {}) {
+/**
+ * Ask, then do. `make(name, withOffsets)` gives the operation of one; `left` says what it is not done to. False when the
+ * user did not agree.
+ */
+export async function bulk(verb, names, make, { danger = false, offsets = false, left = null } = {}) {
   let withOffsets = false;
   const all = () => names.map((name) => make(name, withOffsets));
   const agreed = await confirmed(`${verb} ${plural(names.length, "connector")}?`, {
-    text: h("p", { class: "wrap" }, names.join(", ")),
+    text: [h("p", { class: "wrap" }, names.join(", ")), left && h("p", { class: "quiet" }, left)].filter(Boolean),
     operations: all,
     agree: `${verb} ${names.length}`,
     danger,

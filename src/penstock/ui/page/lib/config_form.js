@@ -41,6 +41,7 @@ export class ConfigForm {
   }
 
   #validateSoon;
+  #newest;
   #turn = 0;
   #layout = "";
 
@@ -61,8 +62,17 @@ export class ConfigForm {
     return this.validate();
   }
 
-  /** Ask the worker. Only the newest question counts. */
+  /** Ask the worker: the answer to the newest question, whoever has asked it; null when there is none. */
   async validate() {
+    let asked = (this.#newest = this.#ask());
+    for (;;) {
+      const answer = await asked;
+      if (asked === this.#newest) return answer;
+      asked = this.#newest;
+    }
+  }
+
+  async #ask() {
     this.#turn += 1;
     const turn = this.#turn;
     try {

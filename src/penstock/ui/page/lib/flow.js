@@ -1,5 +1,6 @@
 // How fast records move and how far a sink is behind, from what the API says of offsets; kept while the page is open.
 import { get, getOr } from "./api.js";
+import { readsTopic } from "./subscription.js";
 
 const KEEP_MS = 10 * 60 * 1000;
 const WINDOW_MS = 10_000;
@@ -71,7 +72,8 @@ export async function observeConnector({ name, config, type }, signal) {
     const places = offsets.filter((one) => one.offset && typeof one.partition.kafka_topic === "string");
     const committed = new Map(places.map(({ partition, offset }) => [`${partition.kafka_topic}-${partition.kafka_partition}`, Number(offset.kafka_offset)]));
     moved.observe(at, committed);
-    lag = lagOf(topics.filter(readsTopic(config)), committed, config[RESET] === "latest");
+    const reads = readsTopic(config);
+    lag = lagOf(topics.filter((topic) => reads?.(topic.name)), committed, config[RESET] === "latest");
     if (lag !== null) behind.push({ at, value: lag });
   } else {
     const used = await getOr({}, ["connectors", name, "topics"], { signal });
@@ -82,26 +84,12 @@ export async function observeConnector({ name, config, type }, signal) {
   return { rates: moved.rates, now: moved.now, lags: behind, lag };
 }
 
-/** Whether a sink reads a topic. */
-function readsTopic(config) {
-  if (!config["topics.regex"]) {
-    const names = new Set((config.topics ?? "").split(",").map((name) => name.trim()));
-    return (topic) => names.has(topic.name);
-  }
-  try {
-    const pattern = new RegExp(`^(?:${config["topics.regex"]})$`);
-    return (topic) => pattern.test(topic.name);
-  } catch {
-    return () => false;
-  }
-}
-
 /**
  * Records that a sink has to read yet: of a partition without an offset all of them, as it begins at the start. Null
- * where there is no topic, and for a sink that begins `atEnd`, while nothing tells where that was.
+ * where there is no topic, where an offset is beyond the end, and for a sink that begins `atEnd`, while nothing tells where that was.
  */
 function lagOf(topics, committed, atEnd) {
   const partitions = topics.flatMap((topic) => topic.partitions.map((one) => ({ ...one, offset: committed.get(`${topic.name}-${one.partition}`) })));
-  if (!partitions.length || (atEnd && partitions.some((one) => one.offset === undefined))) return null;
+  if (!partitions.length || partitions.some((one) => one.offset > one.end) || (atEnd && partitions.some((one) => one.offset === undefined))) return null;
   return partitions.reduce((sum, { start, end, offset = start }) => sum + Math.max(0, end - Math.max(start, offset)), 0);
 }

@@ -63,9 +63,10 @@ export const putConfig = (name, config, secrets = new Set()) => ({
 export const showOffsets = (name) => ({
   label: `Offsets of ${name}`, method: "GET", path: connector(name, "offsets"), cli: run("offsets get", [name]),
 });
-export const setOffsets = (name, offsets) => ({
+/** `force`: also where they cannot be right, which the client asks for. */
+export const setOffsets = (name, offsets, force = false) => ({
   label: `Set offsets of ${name}`, method: "PATCH", path: connector(name, "offsets"), body: { offsets },
-  cli: run("offsets set", [name], ["--file", "-"]), stdin: { offsets },
+  cli: run("offsets set", [name], ["--file", "-", ...(force ? ["--force"] : [])]), stdin: { offsets },
 });
 export const resetOffsets = (name) => ({
   label: `Reset the offsets of ${name}`, method: "DELETE", path: connector(name, "offsets"), cli: run("offsets reset", [name]),

@@ -150,18 +150,24 @@ function listenToKeys() {
 function watchWorker(facts, drawStrip) {
   const banner = document.getElementById("banner");
   const life = new Life();
+  let version = null;
+  const show = (state) =>
+    facts.replaceChildren(h("strong", {}, `Worker ${state}`), h("br"), address.replace(/^https?:\/\//, ""), ...(version ? [h("br"), `version ${version}`] : []));
   life.poll(
     async () => {
-      const info = await get([]);
+      ({ version } = await get([]));
       if (await learnOfUsers()) drawStrip();
-      const health = await get(["health"]).catch((error) => ({ status: error.status ? "starting" : "gone", message: error.message }));
-      if (health.status === "gone") throw new Error(health.message);
+      const health = await get(["health"]).catch((error) => {
+        if (!error.status) throw error;
+        return { status: "starting", message: error.message };
+      });
       banner.hidden = health.status === "healthy";
       banner.textContent = banner.hidden ? "" : health.message;
-      facts.replaceChildren(h("strong", {}, `Worker ${health.status}`), h("br"), address.replace(/^https?:\/\//, ""), h("br"), `version ${info.version}`);
+      show(health.status);
     },
     5000,
     (error) => {
+      show(error.status ? `answers ${error.status}` : "not reached");
       banner.hidden = false;
       banner.textContent = `${error.message} What is shown may be old; trying again.`;
     },

@@ -52,18 +52,20 @@ export function connectorsView(root, life, { query }) {
   };
   const matching = () => fleet.filter((one) => matches(one, filter)).sort(order(filter));
   const drawChips = onChange((counts, state) => swap(chips, chipsOf(counts, state, (value) => change({ state: value }))));
-  const drawList = onChange((rows, names) => {
-    swap(list, rows.length ? listOf(rows, filter, chosen, names, { change, draw, act }) : nothing(fleet.length));
+  const drawList = onChange((drawn, names, all) => {
+    swap(list, drawn.length ? listOf(drawn, all, filter, chosen, { change, draw, act }) : nothing(fleet.length));
   });
-  const drawBar = onChange((names) => swap(bar, names.length ? bulkBar(names, chosen, fleet, draw, () => refresh()) : null));
+  const drawBar = onChange((names, unseen, all) => swap(bar, names.length + unseen ? bulkBar(names, unseen, all, chosen, draw, () => refresh()) : null));
   const draw = () => {
     if (!fleet) return;
     for (const name of chosen) if (!fleet.some((one) => one.name === name)) chosen.delete(name);
     const rows = matching();
+    const names = rows.map((one) => one.name);
+    const acted = names.filter((name) => chosen.has(name)).sort();
     count.textContent = rows.length === fleet.length ? plural(fleet.length, "connector") : `${rows.length} of ${plural(fleet.length, "connector")}`;
     drawChips(countStates(fleet), filter.state);
-    drawBar([...chosen].sort());
-    drawList(rows.slice(0, shownRows), [...chosen].sort(), rows.length, filter.sort, filter.down);
+    drawBar(acted, chosen.size - acted.length, acted.length === rows.length);
+    drawList(rows.slice(0, shownRows), acted, names, filter.text, filter.sort, filter.down);
     if (rows.length > shownRows) list.append(h("div", { class: "body" }, button(`Show ${rows.length - shownRows} more`, { onclick: () => { shownRows += PAGE * 5; draw(); } })));
   };
   const act = (operation) => perform(operation).catch(() => {}).then(() => refresh());
@@ -79,9 +81,24 @@ export function connectorsView(root, life, { query }) {
 }
 
 function matches(one, { text, state, type }) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const about = `${one.name} ${one.className} ${one.config.topics ?? ""} ${one.config.topic ?? ""} ${one.workers.join(" ")}`.toLowerCase();
-  return (!state || one.state === state) && (!type || one.type === type) && words.every((word) => about.includes(word));
+  const about = [...seenTexts(one), ...unseenTexts(one).map(([, value]) => value)].join(" ").toLowerCase();
+  return (!state || one.state === state) && (!type || one.type === type) && wordsOf(text).every((word) => about.includes(word));
+}
+
+const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+/** What each row shows, as far as it is searched. */
+const seenTexts = (one) => [one.name, shortClass(one.className), ...one.workers];
+
+/** What is searched without being in each row: pairs of what it is and its value. */
+const unseenTexts = ({ className, config }) => [["class", className], ["topics", config.topics], ["topics", config["topics.regex"]], ["topic", config.topic]].filter(([, value]) => value);
+
+/** Why a row was found of which nothing that is shown has these words. */
+function foundBy(one, text) {
+  const seen = seenTexts(one).join(" ").toLowerCase();
+  const missing = wordsOf(text).filter((word) => !seen.includes(word));
+  const found = unseenTexts(one).filter(([, value]) => missing.some((word) => value.toLowerCase().includes(word)));
+  return found.map(([what, value]) => `${what}: ${value}`).join(", ");
 }
 
 function order({ sort, down }) {
@@ -112,11 +129,13 @@ function chipsOf(counts, chosen, choose) {
   });
 }
 
-function listOf(rows, filter, chosen, names, { change, draw, act }) {
-  const all = rows.every((one) => chosen.has(one.name));
+/** The rows that are `drawn`, of `names` that match. */
+function listOf(drawn, names, filter, chosen, { change, draw, act }) {
+  const all = names.every((name) => chosen.has(name));
   const tick = h("input", {
-    type: "checkbox", "aria-label": "Choose all that are shown", "data-key": "tick all", checked: all, indeterminate: !all && names.length > 0,
-    onchange: () => { for (const one of rows) all ? chosen.delete(one.name) : chosen.add(one.name); draw(); },
+    type: "checkbox", "aria-label": "Choose all that match", title: `Choose all ${names.length} that match`, "data-key": "tick all",
+    checked: all, indeterminate: !all && names.some((name) => chosen.has(name)),
+    onchange: () => { for (const name of names) all ? chosen.delete(name) : chosen.add(name); draw(); },
   });
   const columns = COLUMNS.map((column) => {
     const active = filter.sort === column.id;
@@ -127,10 +146,10 @@ function listOf(rows, filter, chosen, names, { change, draw, act }) {
     );
     return { label: column.label, class: column.class, node, sort: active ? (filter.down ? "descending" : "ascending") : null };
   });
-  return table("Connectors", [{ label: "", node: tick, class: "tick" }, ...columns, { label: "Actions", class: "aside", unseen: true }], rows.map((one) => rowOf(one, chosen, draw, act)));
+  return table("Connectors", [{ label: "", node: tick, class: "tick" }, ...columns, { label: "Actions", class: "aside", unseen: true }], drawn.map((one) => rowOf(one, foundBy(one, filter.text), chosen, draw, act)));
 }
 
-function rowOf(one, chosen, draw, act) {
+function rowOf(one, found, chosen, draw, act) {
   const { name } = one;
   const tick = h("input", {
     type: "checkbox", "aria-label": `Choose ${name}`, "data-key": `tick ${name}`, checked: chosen.has(name),
@@ -147,6 +166,7 @@ function rowOf(one, chosen, draw, act) {
       "td",
       {},
       h("div", { class: "name-cell" }, h("a", { href: link(["connectors", name]), "data-key": `to ${name}` }, name), h("span", { class: "quiet small" }, shortClass(one.className)),
+        found && h("span", { class: "quiet small wrap" }, found),
         one.why && h("span", { class: "quiet small cut wrap" }, one.why)),
     ),
     h("td", {}, badge(one.state, one.why)),
@@ -169,14 +189,21 @@ function nothing(total) {
     : empty("No connectors yet", h("a", { href: "#/new" }, "Create the first one"), " from a form, or ", h("a", { href: "#/pipelines" }, "plan a pipeline file"), ".");
 }
 
-function bulkBar(names, chosen, fleet, draw, refresh) {
-  const run = (verb, make, more = {}) => bulk(verb, names, make, more).then((ran) => { if (ran) chosen.clear(); draw(); refresh(); });
-  const make = (label, iconName, operation, more) =>
-    button(label, { iconName, small: true, key: `bulk ${label}`, kind: more?.danger ? "danger" : null, onclick: () => run(label, operation, more) });
+/** `names` are chosen and match, `unseen` is how many are chosen that the filter hides: nothing is done to those. */
+function bulkBar(names, unseen, all, chosen, draw, refresh) {
+  const more = unseen ? `${unseen} more not shown` : null;
+  const run = (verb, make, options = {}) =>
+    bulk(verb, names, make, { ...options, left: more && `Those chosen before, ${more} under the present filter, are left as they are.` }).then((ran) => {
+      if (ran) for (const name of names) chosen.delete(name);
+      draw();
+      refresh();
+    });
+  const make = (label, iconName, operation, options) =>
+    button(label, { iconName, small: true, key: `bulk ${label}`, kind: options?.danger ? "danger" : null, disabled: !names.length, onclick: () => run(label, operation, options) });
   return h(
     "div",
     { class: "bulk", role: "toolbar", "aria-label": "Actions on the chosen connectors" },
-    h("strong", {}, `${names.length} chosen`),
+    h("span", {}, h("strong", {}, `${names.length} chosen`), [all && names.length ? "all that match" : null, more].filter(Boolean).map((text) => `, ${text}`)),
     make("Pause", "pause", operations.pause),
     make("Resume", "play", operations.resume),
     make("Stop", "stop", operations.stop),

@@ -87,7 +87,7 @@ function recordsTable(records) {
     return h("tr", { "data-record": id },
       h("td", { class: "nowrap" }, id),
       h("td", { class: "nowrap" }, moment(record.timestamp)),
-      h("td", { class: "key" }, record.key === null ? h("span", { class: "null" }, "null") : dataText(record.key)),
+      h("td", { class: "key" }, h("div", {}, record.key === null ? h("span", { class: "null" }, "null") : dataText(record.key))),
       h("td", { class: "value" }, h("details", { "data-key": id }, h("summary", {}, breakable(text.length > 300 ? `${text.slice(0, 300)} …` : text)),
         h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": `Record ${id}` }, pretty(text),
           record.headers.length ? `\n\nheaders:\n${record.headers.map((one) => `  ${one.key}: ${dataText(one.value)}`).join("\n")}` : null))));

@@ -52,7 +52,7 @@ function edit(root, life, name, { saved, config: begun, typed }, again) {
     if (!(await editor.commit())) return;
     tell();
     try {
-      const answer = await saveOver(name, saved, config, editor.form.secrets);
+      const answer = await saveOver(name, saved, config, editor.form.secrets, life);
       if (answer) again(answer);
     } catch (error) {
       if (error.status) editor.form.revealErrors();
@@ -71,12 +71,14 @@ function edit(root, life, name, { saved, config: begun, typed }, again) {
 
 /**
  * Save, unless the user thinks better of it: he is shown what changes against what is there at that moment, and asked
- * again when somebody else was faster. Returns the configuration to go on with, null to go on with this one.
+ * again when somebody else was faster. Returns the configuration to go on with, null to go on with this one. Once the
+ * view has ended he is asked nothing: it would stand over another one.
  */
-async function saveOver(name, saved, config, secrets) {
+async function saveOver(name, saved, config, secrets, life) {
   const operation = () => operations.putConfig(name, { ...config }, secrets);
   for (let base = saved, agreed = false; ; ) {
     const newest = await newestOf(name);
+    if (life.over && !agreed) return null;
     if (changes(base, newest).length) {
       const choice = await askAboutTheirs(name, changes(base, newest), secrets);
       if (choice !== "overwrite") return choice === "theirs" ? newest : null;

@@ -7,6 +7,7 @@ import { draftAt, dropDraft, keepDraft, offsetOf } from "../../lib/drafts.js";
 import { compactText, parse, readableText } from "../../lib/exact_json.js";
 import { plural, whole } from "../../lib/format.js";
 import { toast } from "../../lib/notices.js";
+import { doubtsOf } from "../../lib/offset_doubts.js";
 import * as operations from "../../lib/operations.js";
 import { button, empty, notice, panel, table } from "../../lib/parts.js";
 
@@ -27,7 +28,7 @@ export function offsetsTab(root, life, shared) {
     dropDraft(place);
     swap(form);
   };
-  const edit = (entry, typed) => swap(form, editForm({ entry, typed, entries, place }, name, () => { close(); refresh(); }, close));
+  const edit = (entry, typed) => swap(form, editForm({ entry, typed, entries, place }, name, life, () => { close(); refresh(); }, close));
   life.onEnd(() => draftAt(place) && toast(`The offset of ${name} that you were setting is kept while this page is open.`));
   const resetAll = async () => {
     const operation = () => operations.resetOffsets(name);
@@ -99,24 +100,36 @@ function sinkCells({ partition, offset }, ends) {
     h("td", {}, partition.kafka_topic),
     h("td", { class: "number" }, String(partition.kafka_partition)),
     h("td", { class: "number" }, whole(offset.kafka_offset)),
-    h("td", { class: "number" }, end === undefined ? "–" : whole(Math.max(0, end - offset.kafka_offset))),
+    h("td", { class: "number" }, end === undefined ? "–" : end < offset.kafka_offset ? "beyond the end" : whole(end - offset.kafka_offset)),
   ];
 }
 
 /** `typed` are the texts of a form that was left before it was saved. */
-function editForm({ entry, typed, entries, place }, name, finished, cancelled) {
+function editForm({ entry, typed, entries, place }, name, life, finished, cancelled) {
   const shape = entry ?? { partition: entries?.[0]?.partition ?? {}, offset: entries?.[0]?.offset ?? {} };
   const keep = () => keepDraft(place, { entry, typed: { partition: partition.text(), offset: offset.text() } });
   const partition = jsonField("Partition", typed?.partition ?? readableText(shape.partition), keep, entry !== null);
   const offset = jsonField("New offset (null forgets it)", typed?.offset ?? readableText(shape.offset), keep);
-  const change = () => operations.setOffsets(name, [{ partition: partition.value(), offset: offset.value() }]);
+  const review = h("button", { type: "submit", class: "button primary" }, "Review");
   const save = async (event) => {
     event.preventDefault();
-    if (!partition.check() || !offset.check()) return;
+    if (review.disabled || !partition.check() || !offset.check()) return;
+    const wanted = { partition: partition.value(), offset: offset.value() };
+    const doubts = await doubted(wanted);
+    if (!doubts || life.over || !made.isConnected) return;
+    const { problem, ends } = doubts;
+    const change = () => operations.setOffsets(name, [wanted], Boolean(problem));
     const shown = h("table", { class: "diff" }, h("caption", { class: "unseen" }, "What changes"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Now"), h("th", { scope: "col" }, "Then"))),
-      h("tbody", {}, h("tr", {}, h("td", { class: "removed" }, entry ? compactText(entry.offset) : "–"), h("td", { class: "added" }, compactText(offset.value())))));
-    if (!(await confirmed(`Set the offset of ${compactText(partition.value())}?`, { text: shown, operations: change, agree: "Set offset" }))) return;
+      h("tbody", {}, h("tr", {}, h("td", { class: "removed" }, entry ? compactText(entry.offset) : "–"), h("td", { class: "added" }, compactText(wanted.offset)))));
+    const agreed = await confirmed(`Set the offset of ${compactText(wanted.partition)}?`, {
+      text: [shown, ends && h("p", { class: "quiet" }, ends), problem && notice("red", problem, " A sink that stands where nothing is begins anew, where auto.offset.reset says.")].filter(Boolean),
+      operations: change,
+      agree: "Set offset",
+      danger: Boolean(problem),
+      insist: problem && "Set it all the same",
+    });
+    if (!agreed) return;
     try {
       await perform(change());
       finished();
@@ -124,9 +137,22 @@ function editForm({ entry, typed, entries, place }, name, finished, cancelled) {
       offset.fail(error.message);
     }
   };
+  /** What speaks against it; null when that could not be asked, which the form then says. */
+  const doubted = async (wanted) => {
+    review.disabled = true;
+    try {
+      const config = await get(["connectors", name, "config"], { signal: life.signal });
+      return await doubtsOf(wanted, config, life.signal);
+    } catch (error) {
+      offset.fail(error.message);
+      return null;
+    } finally {
+      review.disabled = false;
+    }
+  };
   const made = panel(entry ? "Edit an offset" : "Add an offset", {},
     h("form", { class: "body stack", onsubmit: save, novalidate: true }, partition.node, offset.node,
-      h("div", { class: "row" }, h("button", { type: "submit", class: "button primary" }, "Review"), button("Cancel", { onclick: cancelled }))));
+      h("div", { class: "row" }, review, button("Cancel", { onclick: cancelled }))));
   requestAnimationFrame(() => offset.focus());
   return made;
 }
