@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
+import httpx2
 import kubernetes_validate
 import pytest
 import yaml
@@ -14,6 +17,8 @@ import yaml
 from penstock.runtime.distributed_keys import DISTRIBUTED_KEYS
 from penstock.runtime.properties import as_dict, parse_properties
 from penstock.runtime.worker_config import WorkerConfig
+from tests.support.ports import free_port
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -70,6 +75,7 @@ def test_brokers_keep_their_records_in_the_volume_of_the_compose_file() -> None:
     assert kafka["environment"]["KAFKA_LOG_DIRS"] == folder
 
 
+@pytest.mark.integration
 def test_the_entrypoint_starts_an_executor_the_way_spark_asks_for_it(tmp_path: Path) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
@@ -96,6 +102,58 @@ def test_the_entrypoint_starts_an_executor_the_way_spark_asks_for_it(tmp_path: P
     assert said[said.index("-cp") + 1] == "/spark/jars/*"
 
 
+@pytest.mark.integration
 def test_the_entrypoint_runs_anything_else_as_it_is() -> None:
     command = [str(DEPLOY / "entrypoint.sh"), "echo", "as it is"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "as it is\n"
+
+
+def _default_command() -> list[str]:
+    (command,) = re.findall(r"^CMD (.+)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+    words = json.loads(command)
+    assert all(isinstance(word, str) for word in words)
+    return list(words)
+
+
+def test_workers_of_the_compose_file_and_the_manifests_run_the_file_they_mount() -> None:
+    pods = next(item for item in MANIFESTS if item["kind"] == "StatefulSet")["spec"]["template"]["spec"]
+    file = "/etc/penstock/worker.properties"
+    assert pods["containers"][0]["args"] == ["penstock", "distributed", file]
+    for worker in ("worker-1", "worker-2"):
+        service = COMPOSE["services"][worker]
+        assert service["command"] == ["penstock", "distributed", file]
+        assert f"./worker.properties:{file}:ro" in service["volumes"]
+
+
+def test_an_image_without_arguments_keeps_its_data_in_the_volume() -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    (volume,) = re.findall(r"^VOLUME (\S+)$", text, re.MULTILINE)
+    words = _default_command()
+    assert words[words.index("--data-dir") + 1] == volume
+    assert re.search(rf"install -d -o penstock -g penstock .*{volume}\b", text)
+
+
+@pytest.mark.integration
+def test_an_image_without_arguments_is_reached_from_outside(tmp_path: Path) -> None:
+    port = free_port()
+    words = [str(tmp_path / "data") if word == "/var/lib/penstock" else word for word in _default_command()]
+    assert words[0] == "penstock"
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "penstock").write_text(f'#!/bin/sh\nexec {sys.executable} -m penstock "$@"\n')
+    (programs / "penstock").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
+    with (tmp_path / "output").open("wb") as output:
+        worker = subprocess.Popen(
+            [str(DEPLOY / "entrypoint.sh"), *words, "--port", str(port)],
+            cwd=tmp_path,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        root = f"http://127.0.0.2:{port}/"  # as any other address than 127.0.0.1, only reached if all are listened on
+        wait_until(lambda: httpx2.get(root, timeout=10).status_code == 200, "GET / is answered")
+    finally:
+        worker.terminate()
+        worker.wait(120)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.docs.blocks import ROOT, Block, Command
 from tests.docs.terminal import answered
@@ -190,7 +190,7 @@ class Sandbox:
         def up() -> bool:
             if process.poll() is not None:
                 return True
-            with httpx.Client(verify=False, timeout=10) as client:
+            with httpx2.Client(verify=False, timeout=10) as client:
                 return client.get(f"{scheme}://localhost:{self.port}/health").status_code == 200
 
         try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.docs.sandbox import Sandbox
 from tests.support.probes import states_in
@@ -26,12 +26,12 @@ def nothing(sandbox: Sandbox) -> None:
 
 
 def create(sandbox: Sandbox, name: str, config: Mapping[str, str]) -> None:
-    answer = httpx.post(f"{sandbox.url}/connectors", json={"name": name, "config": config}, timeout=120)
+    answer = httpx2.post(f"{sandbox.url}/connectors", json={"name": name, "config": config}, timeout=120)
     assert answer.status_code == 201, answer.text
 
 
 def ask(sandbox: Sandbox, path: str) -> Any:
-    answer = httpx.get(f"{sandbox.url}{path}", timeout=120)
+    answer = httpx2.get(f"{sandbox.url}{path}", timeout=120)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -44,7 +44,7 @@ def states(sandbox: Sandbox, name: str) -> list[str]:
 def clear(sandbox: Sandbox) -> None:
     """Leave nothing of a page to the next one."""
     for name in ask(sandbox, "/connectors"):
-        httpx.delete(f"{sandbox.url}/connectors/{name}", params={"includeOffsets": "true"}, timeout=120)
+        httpx2.delete(f"{sandbox.url}/connectors/{name}", params={"includeOffsets": "true"}, timeout=120)
 
 
 def orders(sandbox: Sandbox) -> None:
@@ -86,7 +86,7 @@ def dead_letters(sandbox: Sandbox) -> None:
         "all are dead letters",
     )
     config = {"name": "orders-sink", **sink, **TEXT, **queue}
-    changed = httpx.put(f"{sandbox.url}/connectors/orders-sink/config", json=config, timeout=120)
+    changed = httpx2.put(f"{sandbox.url}/connectors/orders-sink/config", json=config, timeout=120)
     assert changed.status_code == 200, changed.text
 
 
@@ -108,7 +108,7 @@ def failing_cleanup(sandbox: Sandbox, folder: Path) -> str:
     wait_until(owner.exists, "the folder is made")
     owner.unlink()
     owner.mkdir()
-    httpx.delete(f"{sandbox.url}/connectors/invoices", timeout=120).raise_for_status()
+    httpx2.delete(f"{sandbox.url}/connectors/invoices", timeout=120).raise_for_status()
     (cleanup,) = wait_until(lambda: ask(sandbox, "/lifecycle/cleanups"), "a clean-up is to be done")
     return str(cleanup["id"])
 

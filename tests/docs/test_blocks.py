@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import shutil
 import subprocess
-import sys
+import tomllib
 from collections.abc import Callable
 
 import pytest
@@ -33,12 +32,13 @@ def _shell(text: str) -> None:
 CHECKS: dict[str, Callable[[str], object]] = {
     "json": json.loads,
     "yaml": lambda text: list(yaml.safe_load_all(text)),
-    "toml": importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads,
+    "toml": tomllib.loads,
     "properties": _properties,
     "python": ast.parse,
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page}:{block.line}")
 def test_a_block_is_well_formed(block: Block) -> None:
     if "sketch" in block.told:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-import httpx
+import httpx2
 import pytest
 
 from tests.cli.test_conduit import CONDUIT
@@ -50,7 +50,7 @@ def sandbox(furnished: Sandbox) -> Iterator[Sandbox]:
     furnished.substitutions[:] = given
     for name in stages.ask(furnished, "/connectors"):
         if name not in configs(furnished):
-            httpx.delete(f"{furnished.url}/connectors/{name}", timeout=120)
+            httpx2.delete(f"{furnished.url}/connectors/{name}", timeout=120)
 
 
 def configs(sandbox: Sandbox) -> dict[str, dict[str, str]]:
@@ -74,14 +74,14 @@ def connectors(sandbox: Sandbox) -> None:
     for name, config in configs(sandbox).items():
         if known.get(name, {}).get("info", {}).get("config") != {"name": name, **config}:
             first = {**config, **stages.JSON} if name == "orders-sink" and name not in known else config
-            answer = httpx.put(f"{sandbox.url}/connectors/{name}/config", json=first, timeout=120)
+            answer = httpx2.put(f"{sandbox.url}/connectors/{name}/config", json=first, timeout=120)
             assert answer.status_code in (200, 201), answer.text
-        httpx.put(f"{sandbox.url}/connectors/{name}/resume", timeout=120)
+        httpx2.put(f"{sandbox.url}/connectors/{name}/resume", timeout=120)
     letters = "/connectors/orders-sink/dead-letters?limit=50"
     wait_until(lambda: len(stages.ask(sandbox, letters)["dead_letters"]) >= 30, "there are dead letters")
     if "orders-sink" not in known:
         mended = configs(sandbox)["orders-sink"]
-        httpx.put(f"{sandbox.url}/connectors/orders-sink/config", json=mended, timeout=120).raise_for_status()
+        httpx2.put(f"{sandbox.url}/connectors/orders-sink/config", json=mended, timeout=120).raise_for_status()
     for name, tasks in (("orders", 3), ("orders-sink", 1)):
         wait_until(lambda name=name, tasks=tasks: stages.states(sandbox, name) == ["RUNNING"] * (tasks + 1), name)  # type: ignore[misc]
     wait_until(lambda: len(stages.ask(sandbox, "/connectors/orders-sink/offsets")["offsets"]) == 2, "both are read")
@@ -114,7 +114,7 @@ def failing_cleanup(sandbox: Sandbox) -> None:
     """A connector was deleted whose hook cannot do its work."""
     stages.create(sandbox, "doomed", {"connector.class": "ProbeSource", "topic": "doomed", "fail": "on_deleted"})
     wait_until(lambda: stages.ask(sandbox, "/connectors/doomed/lifecycle")["active"], "it is active")
-    httpx.delete(f"{sandbox.url}/connectors/doomed", timeout=120).raise_for_status()
+    httpx2.delete(f"{sandbox.url}/connectors/doomed", timeout=120).raise_for_status()
     (cleanup,) = wait_until(lambda: stages.ask(sandbox, "/lifecycle/cleanups"), "a clean-up is to be done")
     sandbox.substitutions.append(("3f1c9a0b", str(cleanup["id"])))
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.docs import stages
@@ -57,6 +57,11 @@ def _uses_the_given_folder(sandbox: Sandbox) -> None:
     assert (sandbox.folder / "try" / "penstock.db").exists()
 
 
+def _is_reached_from_elsewhere(sandbox: Sandbox) -> None:
+    """A worker that listens on 127.0.0.1 only does not answer on this machine's other addresses."""
+    assert httpx2.get(f"http://127.0.0.2:{sandbox.port}/", timeout=60).status_code == 200
+
+
 def _cluster_file(sandbox: Sandbox, name: str, group: str) -> None:
     """The smallest file of the help, for one broker, and a cluster of its own."""
     topics = "".join(f"{kind}.storage.topic={group}-{kind}\n" for kind in ("config", "offset", "status"))
@@ -91,7 +96,7 @@ def test_the_examples_of_run(sandbox: Sandbox) -> None:
     run(
         sandbox,
         "penstock run",
-        [_has_the_example, has("declared"), _follows_the_files, _uses_the_given_folder],
+        [_has_the_example, has("declared"), _follows_the_files, _uses_the_given_folder, _is_reached_from_elsewhere],
     )
 
 
@@ -147,4 +152,4 @@ def test_the_examples_of_migrate(sandbox: Sandbox, docs_worker: PenstockProcess)
     try:
         run(sandbox, "penstock migrate", [_has_moved, _has_not_moved])
     finally:
-        httpx.delete(f"{docs_worker.url}/connectors/orders", params={"includeOffsets": "true"}, timeout=120)
+        httpx2.delete(f"{docs_worker.url}/connectors/orders", params={"includeOffsets": "true"}, timeout=120)

@@ -6,12 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import ROOT
+from tests.docs.blocks import ROOT, blocks_of
 
 
 class _Parts(HTMLParser):
@@ -63,15 +64,18 @@ def pages(site: Path) -> dict[Path, _Parts]:
     return {path: _Parts(path.read_text()) for path in sorted(site.rglob("*.html")) if path.name != "404.html"}
 
 
+@pytest.mark.integration
 def test_every_page_is_there(site: Path) -> None:
     for page in (ROOT / "docs").rglob("*.md"):
         assert (site / page.relative_to(ROOT / "docs")).with_suffix(".html").exists()
 
 
+@pytest.mark.integration
 def test_a_reader_without_a_network_misses_nothing(pages: dict[Path, _Parts]) -> None:
     assert [(page.name, address) for page, parts in pages.items() for address in parts.loaded if "//" in address] == []
 
 
+@pytest.mark.integration
 def test_links_and_pictures_lead_to_files_of_the_site(pages: dict[Path, _Parts]) -> None:
     missing = [
         (page.name, link)
@@ -82,6 +86,7 @@ def test_links_and_pictures_lead_to_files_of_the_site(pages: dict[Path, _Parts])
     assert missing == []
 
 
+@pytest.mark.integration
 def test_every_page_is_two_clicks_away_from_every_other(pages: dict[Path, _Parts]) -> None:
     """By the navigation at the side, and by the first page, whose table is all that a reader of the repository has."""
     everything = {page.resolve() for page in pages if "adr" not in page.parts and "source" not in page.parts}
@@ -90,6 +95,7 @@ def test_every_page_is_two_clicks_away_from_every_other(pages: dict[Path, _Parts
         assert everything - leads_to - {page} == set(), page.name
 
 
+@pytest.mark.integration
 def test_no_markup_is_left_in_the_text(pages: dict[Path, _Parts]) -> None:
     left = re.compile(r"```|\|---|\]\(|^ *- |\n- |\*\*")
     assert [(page.name, text) for page, parts in pages.items() for text in parts.paragraphs if left.search(text)] == []
@@ -99,3 +105,16 @@ def test_the_first_page_of_the_docs_and_the_readme_name_every_guide() -> None:
     guides = {path.name for path in (ROOT / "docs").rglob("*.md") if "adr" not in path.parts} - {"index.md"}
     for page in (ROOT / "docs" / "index.md", ROOT / "README.md"):
         assert guides <= {Path(link).name for link in re.findall(r"\]\(([^)#]+)", page.read_text())}, page.name
+
+
+@pytest.mark.integration
+def test_the_button_beside_a_session_copies_its_commands_alone(site: Path) -> None:
+    copied = re.compile(r'<div class="language-console highlight"( data-copy="([^"]*)")?')
+    sessions = 0
+    for page in (ROOT / "docs").rglob("*.md"):
+        html = (site / page.relative_to(ROOT / "docs")).with_suffix(".html").read_text()
+        shown = [block for block in blocks_of(page) if block.language == "console"]
+        expected = ["\n".join(command.text for command in block.commands) for block in shown]
+        assert [unescape(found[2] or "nothing") for found in copied.finditer(html)] == expected, page
+        sessions += len(shown)
+    assert sessions > 20
