@@ -5,10 +5,16 @@ SHELL := /bin/bash
 VENV  := .venv
 BIN   := $(VENV)/bin
 ARGS  ?=
-SHARED_OUT := -p tests.support.sharing_out -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# Some images forbid bytecode. Hundreds of processes start in a run of the tests: each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PROCESSES := $(shell n=$(CORES); echo $$((n < 3 ? 2 * n : n < 6 ? n + 2 : 6)))
+SHARED_OUT := -p tests.support.costs -p tests.support.sharing_out \
+              -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format types unit bench record-goldens fuzz-records docs screenshots clean
+.PHONY: help setup run check test test-full lint format types unit unit-full quick bench record-goldens fuzz-records mutants docs screenshots dist clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36mmake %-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +30,11 @@ $(VENV)/.dev: pyproject.toml tools/setup.sh
 run: $(VENV)/.runtime ## Start a worker with a live example pipeline, API on http://localhost:8083
 	@exec $(BIN)/penstock run $(ARGS)
 
-test: lint types unit ## Style, types and all tests (ARGS="-k name" narrows the tests, ARGS=-n0 runs one at a time)
+check: lint types quick ## Style, types and the tests that start no process: under two minutes
+
+test: lint types unit ## Style, types and tests (ARGS="-k name" narrows the tests, ARGS=-n0 runs one at a time)
+
+test-full: lint types unit-full ## As test, and what is the same again in another setting: before a release
 
 lint: $(VENV)/.dev ## Check style
 	@$(BIN)/ruff check .
@@ -32,7 +42,13 @@ lint: $(VENV)/.dev ## Check style
 types: $(VENV)/.dev ## Check types
 	@$(BIN)/mypy
 
+quick: $(VENV)/.dev
+	@$(BIN)/python -m pytest -m "not integration" -n $(CORES) -q $(ARGS)
+
 unit: $(VENV)/.dev ## Run the tests only
+	@$(BIN)/python -m pytest $(SHARED_OUT) -m "not full" $(ARGS)
+
+unit-full: $(VENV)/.dev
 	@$(BIN)/python -m pytest $(SHARED_OUT) $(ARGS)
 
 format: $(VENV)/.dev ## Mend style where a tool can
@@ -47,6 +63,9 @@ record-goldens: $(VENV)/.dev ## Observe the record cases again on Kafka's own cl
 fuzz-records: $(VENV)/.dev ## Look for records that differ from Kafka Connect's (ARGS="--seed 7 --cases 5000 --only Cast")
 	@$(BIN)/python tools/records/fuzz.py $(ARGS)
 
+mutants: $(VENV)/.dev ## Break what must not fail silently, and list the faults that no test notices (ARGS="--only hooks", "--list", "--help")
+	@$(BIN)/python tools/mutants/run.py $(ARGS)
+
 docs: $(VENV)/.dev ## Write docs/reference from the code, and the site to build/site
 	@$(BIN)/python docs/generate.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -54,6 +73,11 @@ docs: $(VENV)/.dev ## Write docs/reference from the code, and the site to build/
 
 screenshots: $(VENV)/.dev ## Take the pictures of the web page anew
 	@$(BIN)/python docs/screenshots.py
+
+dist: $(VENV)/.dev ## Build the wheel and the source distribution into dist/, and check them
+	@rm -rf dist
+	@$(BIN)/python -m build --outdir dist .
+	@$(BIN)/python -m twine check --strict dist/*
 
 clean: ## Remove .venv, caches and the example's data
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis penstock-data spark-warehouse

@@ -13,6 +13,8 @@ from pyspark import SparkContext
 from penstock.testing.session import end_session
 from tests.support.worker import PenstockProcess
 
+pytest_plugins = ["tests.support.processes"]
+
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 """JVMs of tests live for seconds: compiled the quick way, Spark, brokers and Kafka Connect cost half."""
 

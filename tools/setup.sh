@@ -9,29 +9,26 @@ venv=.venv
 say() { printf '\033[36m%s\033[0m\n' "$*" >&2; }
 fail() { printf '\033[31m%s\033[0m\n' "$*" >&2; exit 1; }
 
-runs_at_least() { # command, minor version of Python 3
-    "$1" -c "import sys; sys.exit(sys.version_info < (3, $2))" >/dev/null 2>&1
-}
-
-find_python() { # the first Python at least 3.11 (Spark 4.3 needs it), else one at least 3.10
-    local minor candidate
-    for minor in 11 10; do
-        for candidate in ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11 python3.10 python; do
-            if runs_at_least "$candidate" "$minor"; then echo "$candidate"; return 0; fi
-        done
+find_python() { # the first Python that is new enough
+    local candidate
+    for candidate in ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11 python; do
+        if "$candidate" -c "import sys; sys.exit(sys.version_info < (3, 11))" >/dev/null 2>&1; then
+            echo "$candidate"
+            return 0
+        fi
     done
     return 1
 }
 
 create_with_uv() {
     local python
-    python=$(find_python) && runs_at_least "$python" 11 || python='>=3.11'
+    python=$(find_python) || python='>=3.11'
     uv venv --quiet --allow-existing --python "$python" "$venv"
 }
 
 create_with_venv() {
     local python
-    python=$(find_python) || fail "Penstock needs Python 3.10 or later (3.11 or later for the newest Spark).
+    python=$(find_python) || fail "Penstock needs Python 3.11 or later.
 Install one (https://www.python.org/downloads/, or uv: https://docs.astral.sh/uv/) and run make again,
 or point to it: make setup PYTHON=/path/to/python3"
     if ! "$python" -m venv "$venv" 2>/dev/null; then

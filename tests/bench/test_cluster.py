@@ -41,4 +41,5 @@ def test_a_small_cluster_is_measured_from_its_start_to_a_kill(tmp_path: Path) ->
     assert 3 <= found["cluster.join.moved"] <= 4
     assert found["cluster.leave.moved"] == found["cluster.join.moved"]
     assert found["cluster.fail_over.moved"] >= 4
+    assert found.pop("cluster.cpu") >= 0  # three workers with six idle connectors may need no tick of it
     assert min(found.values()) > 0

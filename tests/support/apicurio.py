@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from penstock.spark.java import find_java
 
@@ -54,8 +54,8 @@ class Apicurio:
 
     def _answers(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/subjects", timeout=5).status_code == 200
-        except httpx.TransportError:
+            return httpx2.get(f"{self.url}/subjects", timeout=5).status_code == 200
+        except httpx2.TransportError:
             return False
 
 

@@ -16,7 +16,7 @@ def make_certificate(folder: Path, password: bytes | None = None) -> tuple[Path,
     """A self-signed certificate of 127.0.0.1, with its key (which may have a password) and without."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from .kafka import KafkaBroker
 from .waiting import wait_until
@@ -61,6 +61,9 @@ class Cluster:
             worker.kill()
             if error is not None:
                 print(f"\n--- end of {worker.output} ---\n{worker.tail(40)}")
+        if error is None:
+            for worker in self.workers:
+                worker.check_column_forms()
 
     def leader(self) -> PenstockProcess:
         """The worker that leads the group: told by its own log."""
@@ -104,7 +107,7 @@ def running_on(worker: PenstockProcess, name: str, tasks: int) -> Callable[[], d
     def look() -> dict[str, Any] | None:
         try:
             found = worker.status(name)
-        except (AssertionError, httpx.HTTPError):
+        except (AssertionError, httpx2.HTTPError):
             return None
         states = [found["connector"]["state"], *(task["state"] for task in found["tasks"])]
         return found if states == ["RUNNING"] * (tasks + 1) else None

@@ -55,7 +55,7 @@ def leaf(schema: Schema) -> st.SearchStrategy[Any]:
     if schema.name == TIME_NAME:
         return st.times().map(lambda t: t.replace(microsecond=t.microsecond // 1000 * 1000))
     if schema.name == TIMESTAMP_NAME:
-        moments = st.datetimes(timezones=st.just(dt.timezone.utc))
+        moments = st.datetimes(timezones=st.just(dt.UTC))
         return moments.map(lambda t: t.replace(microsecond=t.microsecond // 1000 * 1000))
     if schema.type in BITS:
         half = 1 << (BITS[schema.type] - 1)

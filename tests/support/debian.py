@@ -23,7 +23,7 @@ def find_program(package: str, names: tuple[str, ...], tests: str) -> str:
             found = _found(names)
     if found is None:
         raise RuntimeError(
-            f"{tests} need {names[0]}, and this machine has none on its PATH. "
+            f"{tests} need {' or '.join(names)}, and this machine has none on its PATH. "
             f"Install it (Debian, Ubuntu: apt install {package}) and run them again."
         )
     return found

@@ -7,7 +7,13 @@ from typing import Any
 
 from confluent_kafka import Consumer, IsolationLevel, Producer
 from confluent_kafka import TopicPartition as Place
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ListOffsetsResultInfo,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+)
 
 from .waiting import wait_until
 
@@ -72,8 +78,13 @@ class KafkaClients:
     def end(self, topic: str, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED, partition: int = 0) -> int:
         """Where a partition ends, or how far readers of committed records get."""
         asked = {Place(topic, partition): OffsetSpec.latest()}
-        [found] = self.admin.list_offsets(asked, isolation_level=isolation).values()
-        return int(found.result(30).offset)
+
+        def answer() -> ListOffsetsResultInfo:
+            """The client does not look for a new leader by itself: a topic that was just made may have one."""
+            [found] = self.admin.list_offsets(asked, isolation_level=isolation).values()
+            return found.result(30)
+
+        return int(wait_until(answer, f"the leader of {topic} tells where it ends").offset)
 
     def positions(self, group: str) -> dict[tuple[str, int], int]:
         """What the group has committed. (The admin client's way to ask has crashed.)"""

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-import httpx
+import httpx2
 import pyspark
 
 from penstock.spark.java import find_java
@@ -65,7 +65,7 @@ class KafkaConnect:
         self.version = version
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.http = httpx.Client(base_url=self.url, timeout=60.0)
+        self.http = httpx2.Client(base_url=self.url, timeout=60.0)
         self.settings = {
             **settings,
             "listeners": self.url,

@@ -7,8 +7,8 @@ import os
 import socket
 
 FIRST = 11_000
-EACH = 5_000
-SHARES = 4
+EACH = 3_000
+SHARES = 6
 """So many processes have ports of their own. All are below those that systems give to clients."""
 
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")

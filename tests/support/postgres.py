@@ -95,6 +95,13 @@ class PostgresServer:
                 rows = cursor.fetchall() if cursor.description else []
         return rows
 
+    def clear(self) -> None:
+        """Forget tables, publications and replication slots, also those that a test which failed has left."""
+        for (name,) in self.run("SELECT pubname FROM pg_publication"):
+            self.run(f'DROP PUBLICATION "{name}"')
+        gone = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE NOT active"
+        self.run("DROP SCHEMA IF EXISTS copy CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public", gone)
+
     def start(self) -> None:
         """Start it (again) and wait until it answers."""
         assert self._folder is not None

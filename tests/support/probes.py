@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from .waiting import wait_until
 from .worker import PenstockProcess
@@ -102,7 +102,7 @@ class Probe:
         """Wait until :meth:`counts` are these: a status may be known before another worker has done its part."""
         wait_until(lambda: self.counts() == wanted, f"{self.name} was called {wanted}, not {self.counts()}")
 
-    def request(self, method: str, path: str = "", body: Any = None) -> httpx.Response:
+    def request(self, method: str, path: str = "", body: Any = None) -> httpx2.Response:
         """A request on ``/connectors/{name}`` + ``path``."""
         return self.worker.http.request(method, f"/connectors/{self.name}{path}", json=body)
 
@@ -124,7 +124,7 @@ class Probe:
         found: list[dict[str, Any]] = answer.json()["offsets"]
         return found
 
-    def alter(self, *entries: tuple[dict[str, Any] | None, dict[str, Any] | None]) -> httpx.Response:
+    def alter(self, *entries: tuple[dict[str, Any] | None, dict[str, Any] | None]) -> httpx2.Response:
         """``PATCH offsets`` with (partition, offset) entries."""
         listed = [{"partition": partition, "offset": offset} for partition, offset in entries]
         return self.request("PATCH", "/offsets", {"offsets": listed})
@@ -147,6 +147,13 @@ class Probe:
         return self.out()
 
 
+def make_topic(worker: PenstockProcess, topic: str) -> None:
+    """An empty topic with one partition, made as a pipeline file would."""
+    pipeline = {"id": f"topic-{topic}", "topics": [{"name": topic, "partitions": 1}]}
+    answer = worker.http.post("/pipelines/apply", json={"pipelines": [pipeline]})
+    assert answer.status_code == 200, answer.text
+
+
 def wait_for_spark(worker: PenstockProcess, folder: Path) -> None:
     """Wait until records move, so that no test has to wait for the start of Spark."""
     first = Probe(worker, folder).create({"count": "10"})
@@ -159,7 +166,7 @@ def states_in(status: dict[str, Any]) -> list[str]:
     return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
 
 
-def message(answer: httpx.Response, status: int) -> str:
+def message(answer: httpx2.Response, status: int) -> str:
     """The text of an error answer with this status."""
     assert answer.status_code == status, answer.text
     body = answer.json()

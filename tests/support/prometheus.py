@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import yaml
 
 from .debian import find_program
@@ -23,7 +23,7 @@ class Prometheus:
     def __init__(self, folder: Path, *jobs: Mapping[str, Any]) -> None:
         self.folder = folder
         self.port = free_port()
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60.0)
+        self.http = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60.0)
         self.config = {"global": {"scrape_interval": "3s"}, "scrape_configs": list(jobs)}
         self._process: subprocess.Popen[bytes] | None = None
 

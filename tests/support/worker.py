@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
+
+from penstock.runtime.column_faults import TOLD
 
 from .ports import free_port
 from .waiting import wait_until
@@ -27,6 +29,9 @@ class PenstockProcess:
     As a context manager it starts on entry and is killed on exit; when the block fails, the end of the worker's
     output is added to the error. ``settings`` go into the worker file, ``environment`` to the process, ``files`` are
     connector files for the command line. ``prepare`` is called in the new process before it becomes a worker.
+
+    A worker whose log tells that the column form of a plugin raised fails the test on exit: nothing else would show it.
+    Tests that want to see this set ``column_forms_may_raise``.
     """
 
     def __init__(
@@ -53,7 +58,8 @@ class PenstockProcess:
         self.environment = dict(environment or {})
         self.process: subprocess.Popen[bytes] | None = None
         self.prepare: Callable[[], None] | None = None
-        self.http = httpx.Client(base_url=self.url, timeout=60.0)
+        self.column_forms_may_raise = False
+        self.http = httpx2.Client(base_url=self.url, timeout=60.0)
 
     @property
     def url(self) -> str:
@@ -65,7 +71,7 @@ class PenstockProcess:
         self.host = host
         self.scheme = "http" if tls is None else "https"
         self.settings["listeners"] = self.url
-        self.http = httpx.Client(base_url=self.url, timeout=60.0, verify=tls or True)
+        self.http = httpx2.Client(base_url=self.url, timeout=60.0, verify=tls or True)
 
     def __enter__(self) -> PenstockProcess:
         try:
@@ -79,6 +85,16 @@ class PenstockProcess:
         self.kill()
         if error is not None:
             print(f"\n--- end of {self.output} ---\n{self.tail()}")
+        else:
+            self.check_column_forms()
+
+    def check_column_forms(self) -> None:
+        """Fail when the log tells that the column form of a plugin raised. Called when the worker has ended."""
+        if self.column_forms_may_raise or not self.output.exists():
+            return
+        with self.output.open(errors="replace") as lines:
+            told = [line.rstrip() for line in lines if TOLD in line]
+        assert told == [], f"column forms raised, see {self.output}:\n" + "\n".join(told)
 
     def start(self, wait: bool = True, **environment: str) -> PenstockProcess:
         """Start the process (again); unless told otherwise wait until it is healthy."""

@@ -34,6 +34,9 @@ from penstock.api import (
     UnsupportedOperationError,
 )
 
+ENDLESS_BATCH_SECONDS = 0.1
+"""What a batch of an endless source takes: whatever happens to it happens amid one, and others find a core free."""
+
 KEYS = (
     ConfigKey("journal", Type.STRING, default=""),
     ConfigKey("fail", Type.LIST, default=[]),
@@ -145,6 +148,8 @@ class ProbeSourceTask(SourceTask):
 
     def read(self, split: Split) -> Iterator[Record]:
         obey(self.config, "task.read")
+        if "endless.file" in self.config:
+            time.sleep(ENDLESS_BATCH_SECONDS)
         for number in range(split.payload["first"], split.payload["end"]):
             value = f"{self.config['task.number']}:{number}"
             yield Record(topic=self.config["topic"], key=value, value=value)
