@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -88,7 +88,7 @@ def _peer_is_there() -> bool:
 
 
 def _measure(steps: dict[str, Step], kinds: Sequence[type[System]], scale: Scale, minutes: float) -> Outcome:
-    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    date = datetime.now(UTC).isoformat(timespec="seconds")
     load = os.getloadavg()[0]
     found = {kind: Findings(kind.name, kind.version(), date, describe()) for kind in kinds}
     others: dict[str, float] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
+import httpx2
 
 from .waiting import wait_for
 
@@ -39,7 +39,7 @@ class Api:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._http = httpx.Client(base_url=url, timeout=120.0)
+        self._http = httpx2.Client(base_url=url, timeout=120.0)
 
     def close(self) -> None:
         self._http.close()
@@ -48,7 +48,7 @@ class Api:
         """Whether ``GET /`` answers."""
         try:
             return self._http.get("/", timeout=2.0).status_code == 200
-        except httpx.TransportError:
+        except httpx2.TransportError:
             return False
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
@@ -129,7 +129,7 @@ def _parts(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [status["connector"], *status["tasks"]]
 
 
-def _checked(answer: httpx.Response) -> bool:
+def _checked(answer: httpx2.Response) -> bool:
     if answer.is_error:
         raise RuntimeError(f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {answer.text}")
     return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import httpx
+import httpx2
 
 from tests.support.postgres import PostgresServer
 
@@ -40,7 +40,7 @@ def records_in(system: System, topic: str) -> int:
 
 def failure(system: System, name: str) -> str:
     """What the last lines of a failed connector's or task's trace say that name a cause."""
-    status = httpx.get(f"{system.api.url}/connectors/{name}/status").raise_for_status().json()
+    status = httpx2.get(f"{system.api.url}/connectors/{name}/status").raise_for_status().json()
     traces = [part.get("trace") or "" for part in (status["connector"], *status["tasks"])]
     lines = [line.strip() for trace in traces for line in trace.splitlines()]
     return " / ".join(line for line in lines if line and not line.startswith(("at ", "...")))[-1000:]
