@@ -124,8 +124,10 @@ def test_starts_and_pauses_are_counted(api: httpx2.Client, config: Mapping[str, 
     worker = '{worker_id="worker.example:8083"}'
     before = scraped(api)
     assert api.post("/connectors", json={"name": "paused", "config": config}).status_code == 201
+    running, pause = (f"kafka_connect_connector_task_{state}_ratio" for state in ("running", "pause"))
+    # Paused before it has tasks it would get none.
+    wait_until(lambda: (of_task(scraped(api), running, "paused") or 0) > 0, "the task runs", SECONDS)
     assert api.put("/connectors/paused/pause").status_code == 202
-    pause = "kafka_connect_connector_task_pause_ratio"
     wait_until(lambda: (of_task(scraped(api), pause, "paused") or 0) > 0, "the pause counts", SECONDS)
     found = scraped(api)
     success = f"kafka_connect_worker_connector_startup_success_total{worker}"
