@@ -23,7 +23,9 @@ PACKAGE = f"org.apache.kafka:kafka_2.13:{VERSION}"
 CACHE = Path(__file__).parents[2] / ".cache" / f"kafka-{VERSION}"
 FETCH_SECONDS = 600.0
 START_SECONDS = 120.0
-QUICK_START = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
+QUICK_START = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
+"""Brokers of tests live for seconds: the last stage of compilation would cost them more than it gives."""
+
 CLUSTER_ID = "cGVuc3RvY2stdGVzdHMtMQ"
 
 
