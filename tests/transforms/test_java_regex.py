@@ -54,6 +54,33 @@ def test_what_java_does_not_match_does_not_match(pattern: str, text: str) -> Non
     assert not JavaPattern(pattern).matches(text)
 
 
+LINES = [
+    (r"a$", "a\r\n", "<a>\r\n"),
+    (r"\r$", "a\r\n", "a\r\n"),
+    (r"\r$", "a\r", "a<\r>"),
+    (r"(?m)a$", "a\r\nb", "<a>\r\nb"),
+    (r"(?m)\r$", "a\r\nb", "a\r\nb"),
+    (r"(?m)^.", "\r\nb", "\r\n<b>"),
+    (r"(?m)\n^", "a\r\nb", "a\r<\n>b"),
+    (r"(?m)\r^", "a\r\nb", "a\r\nb"),
+    (r"(?m)^", "", ""),
+    (r"(?d)a$", "a\r", "a\r"),
+    (r"(?d)a$", "a\n", "<a>\n"),
+    (r"(?dm)^b", "a\rb", "a\rb"),
+    (r"(?dm)^b", "a\nb", "a\n<b>"),
+    (r"(?d)a\Z", "a\x85", "a\x85"),
+    (r"a\Z", "a\x85", "<a>\x85"),
+    (r"\B", "", "<>"),
+    (r"\b", "", ""),
+    (r"(?dm)a$", "a\r\n", "a\r\n"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "marked"), LINES)
+def test_lines_begin_and_end_where_they_do_in_java(pattern: str, text: str, marked: str) -> None:
+    assert JavaPattern(pattern).replace_first(text, "<$0>") == marked
+
+
 @pytest.mark.parametrize(
     "pattern", ["(", ")", "[a", "*", "a{", "a{2,1}", r"\p{None}", "a**", r"\y", "(?<1>a)", "(?<n>a)(?<n>b)", r"\k<n>"]
 )

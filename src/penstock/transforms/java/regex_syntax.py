@@ -13,7 +13,6 @@ from .char_cases import range_in_any_case, same_letter
 from .char_properties import PREDEFINED, UNICODE_PREDEFINED, char_named, named, unicode_property, way_out
 from .char_sets import LINE_ENDS, Ranges, complement, either_case, intersection, of_chars, to_regex, union
 
-_LINE_END = f"[{LINE_ENDS}]"
 _GROUP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _ANY_CASE = frozenset("iu")
 _CHAR_NAME = re.compile(r"\{([^}]*)\}")
@@ -32,6 +31,18 @@ _LOOKAROUNDS = ("?=", "?!", "?<=", "?<!")
 
 class PatternSyntaxError(ValueError):
     """The text is no regular expression, or one that Python cannot do."""
+
+
+class _Lines(NamedTuple):
+    """Where lines end: before an end, after one, and a character that is none. CR LF is one end."""
+
+    before: str
+    after: str
+    within: str
+
+
+_LINES = _Lines(r"\r\n|[\r\x85\u2028\u2029]|(?<!\r)\n", r"(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n)", f"[^{LINE_ENDS}]")
+_UNIX_LINES = _Lines(r"\n", r"(?<=\n)", r"[^\n]")
 
 
 class Translated(NamedTuple):
@@ -148,16 +159,23 @@ class _Parser:
         if char == "\\":
             return self._escape()
         if char == ".":
-            return r"[\s\S]" if "s" in self._flags else ("[^\n]" if "d" in self._flags else f"[^{LINE_ENDS}]")
+            return r"[\s\S]" if "s" in self._flags else self._lines.within
         if char == "^":
-            return rf"(?:\A|(?<={_LINE_END})(?!\Z))" if "m" in self._flags else r"\A"
+            return rf"(?:(?:\A|{self._lines.after})(?!\Z))" if "m" in self._flags else r"\A"
         if char == "$":
-            return rf"(?={_LINE_END}|\Z)" if "m" in self._flags else rf"(?=(?:\r\n|{_LINE_END})?\Z)"
+            return rf"(?={self._lines.before}|\Z)" if "m" in self._flags else self._end_of_text()
         if char in "*+?":
             raise self.error(f"Dangling meta character '{char}'")
         if char == "{":
             raise self.error("Illegal repetition")
         return self._literal(char)
+
+    @property
+    def _lines(self) -> _Lines:
+        return _UNIX_LINES if "d" in self._flags else _LINES
+
+    def _end_of_text(self) -> str:
+        return rf"(?=(?:{self._lines.before})?\Z)"
 
     def _literal(self, char: str) -> str:
         """One character. Python is left to find the other case of ASCII letters."""
@@ -212,11 +230,11 @@ class _Parser:
             return self._named_back_reference()
         if char in ("b", "B") and "U" in self._flags:
             return _word_boundary(negated=char == "B")
-        simple = {"b": r"\b", "B": r"\B", "A": r"\A", "G": r"\A", "z": r"\Z"}.get(char)
+        simple = {"b": r"\b", "B": r"(?!\b)", "A": r"\A", "G": r"\A", "z": r"\Z"}.get(char)
         if simple is not None:
             return simple
         if char == "Z":
-            return rf"(?=(?:\r\n|{_LINE_END})?\Z)"
+            return self._end_of_text()
         if char == "R":
             return "(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])"
         if char == "X":
