@@ -1,6 +1,6 @@
 """Access tokens by the OAuth 2 client credentials grant, for whoever talks to a service that asks for them.
 
-There is no library behind it: docs/adr/0019-oauth-by-one-loop.md says why.
+docs/adr tells why there is no library behind it (OAuth tokens by one loop of our own).
 """
 
 from __future__ import annotations
