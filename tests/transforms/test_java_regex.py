@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import DataError
+from penstock.api.java_regex.syntax import PatternSyntaxError
 from penstock.transforms.java.regex import JavaPattern
-from penstock.transforms.java.regex_syntax import PatternSyntaxError
 
 REPLACED = [
     ("(.*)", "x-$1", "orders", "x-orders"),
