@@ -19,6 +19,7 @@ from penstock.api.config import (
     all_of,
     at_least,
     between,
+    java_pattern,
     list_of,
     list_size,
     non_empty_list,
@@ -159,6 +160,29 @@ def test_broken_regular_expressions_are_refused(value: Any) -> None:
 
 def test_named_groups_may_be_written_as_in_java() -> None:
     regex("k", "(?<year>\\d+)-(?<!x)y")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "other"),
+    [
+        ("[a-z&&[^o]]+", "abc", "abo"),
+        (r"\Qa.b\E.*", "a.bc", "axbc"),
+        (r"\p{Alnum}+", "a1", "a-1"),
+        ("[a[.]]+", "a.a", "a["),
+        (r"\d+", "12", "\u0663"),
+        (r"\w+", "a_1", "\xe9"),
+    ],
+)
+def test_patterns_mean_what_they_mean_in_java(pattern: str, matching: str, other: str) -> None:
+    """Java 17 matches the one and not the other."""
+    compiled = java_pattern(pattern)
+    assert compiled.fullmatch(matching)
+    assert not compiled.fullmatch(other)
+
+
+def test_what_only_python_understands_is_refused() -> None:
+    with pytest.raises(ConfigError, match="Invalid regex: Unknown inline modifier near index"):
+        java_pattern("(?P<x>a)")
 
 
 def test_parse_takes_defaults_and_ignores_unknown_keys() -> None:

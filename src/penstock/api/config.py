@@ -14,6 +14,8 @@ from typing import Any
 
 from .config_values import Password, Type, parse_value, render_value
 from .errors import ConfigError
+from .java_regex.compiled import compile_java
+from .java_regex.syntax import PatternSyntaxError
 from .record import NO_DEFAULT
 
 __all__ = [
@@ -353,10 +355,13 @@ def non_empty_list(name: str, value: Any) -> None:
 
 
 def java_pattern(text: str) -> re.Pattern[str]:
-    """A regular expression as users of Kafka Connect write it. Raises :class:`ConfigError`."""
+    """A regular expression as users of Kafka Connect write it: Java's. Raises :class:`ConfigError`.
+
+    It is for matching: its groups and its text are not those that the user wrote.
+    """
     try:
-        return re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text))
-    except (re.error, TypeError) as error:
+        return compile_java(text).pattern
+    except (PatternSyntaxError, TypeError) as error:
         raise ConfigError(f"Invalid regex: {error}") from None
 
 

@@ -55,7 +55,10 @@ def load_properties(path: str | Path) -> dict[str, str]:
 
 def _natural_lines(text: str) -> Iterator[str]:
     """Lines as Java sees them: only CR, LF and CR LF end one (form feeds and unicode separators do not)."""
-    return iter(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if not lines[-1] and not text.endswith("\r\n"):
+        lines.pop()  # Java sees the end of the text in the last CR or LF, but not in the LF of CR LF
+    return iter(lines)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -79,7 +82,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             yield start, logical + line
         logical = ""
         continued = False
-    if logical:
+    if continued:
         yield start, logical
 
 

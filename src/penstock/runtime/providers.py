@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, java_pattern
 from penstock.api.config_values import parse_value
 from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigProvider
@@ -105,14 +105,14 @@ class EnvVarConfigProvider(ConfigProvider):
     )
 
     def __init__(self) -> None:
-        self._allowed = re.compile(".*")
+        self._allowed = java_pattern(".*")
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         pattern = settings.get("allowlist.pattern") or ".*"
         try:
-            self._allowed = re.compile(pattern)
-        except re.error as error:
-            raise ConfigError.invalid("allowlist.pattern", pattern, f"Invalid regex: {error}") from error
+            self._allowed = java_pattern(pattern)
+        except ConfigError as error:
+            raise ConfigError.invalid("allowlist.pattern", pattern, str(error)) from error
 
     def get(self, path: str, key: str) -> str:
         if path:

@@ -127,8 +127,8 @@ class Selection:
 
 def _pattern(key: str, text: str) -> re.Pattern[str]:
     try:
-        return re.compile(java_pattern(text).pattern, re.IGNORECASE)
-    except (re.error, ValueError, ConfigError) as error:
+        return java_pattern(f"(?i){text}")
+    except ConfigError as error:
         raise ConfigError.invalid(key, text, f"not a regular expression over schema.table: {error}") from None
 
 

@@ -9,11 +9,14 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Password, Type, Width, at_least, one_of_ignoring_case
 from penstock.api.errors import ConfigError
+from penstock.api.oauth import ClientCredentials
 
 from .tls import TLS_KEYS, TlsFiles
 
 HEADER_PREFIX = "request.header."
 _OAUTH = "OAUTHBEARER"
+_SHORTEST_USE = 1.0
+"""Seconds that a token is used whose endpoint tells no life."""
 
 
 def _registry_urls(name: str, value: Any) -> None:
@@ -150,15 +153,18 @@ class RegistrySettings:
 
 @dataclass(frozen=True)
 class OauthSettings:
-    """A client credentials grant."""
+    """A client credentials grant, and what Confluent's cloud wants to know beside the token."""
 
-    endpoint: str
-    client_id: str
-    client_secret: str = field(repr=False)
-    scope: str = ""
+    credentials: ClientCredentials
     cluster: str = ""
     identity_pool: str = ""
     buffer_seconds: float = 300.0
+
+    def seconds_of_use(self, life: float | None) -> float:
+        """How long a token of this life is used. One that lives shorter than the buffer is used to its end."""
+        life = life or 0.0
+        early = self.buffer_seconds if self.buffer_seconds < life else 0.0
+        return max(life - early, _SHORTEST_USE)
 
 
 def _split_credentials(urls: list[str]) -> tuple[tuple[str, ...], str | None]:
@@ -200,10 +206,12 @@ def _oauth(parsed: Mapping[str, Any]) -> OauthSettings | None:
         if not (_secret(parsed, name) or (parsed[name] if isinstance(parsed[name], str) else "")):
             raise ConfigError(f"bearer.auth.credentials.source is {_OAUTH}: {name} must be set")
     return OauthSettings(
-        endpoint=parsed["bearer.auth.issuer.endpoint.url"],
-        client_id=parsed["bearer.auth.client.id"],
-        client_secret=_secret(parsed, "bearer.auth.client.secret"),
-        scope=parsed["bearer.auth.scope"],
+        ClientCredentials(
+            endpoint=parsed["bearer.auth.issuer.endpoint.url"],
+            client_id=parsed["bearer.auth.client.id"],
+            client_secret=_secret(parsed, "bearer.auth.client.secret"),
+            scope=parsed["bearer.auth.scope"],
+        ),
         cluster=parsed["bearer.auth.logical.cluster"],
         identity_pool=parsed["bearer.auth.identity.pool.id"],
         buffer_seconds=float(parsed["bearer.auth.cache.expiry.buffer.seconds"]),

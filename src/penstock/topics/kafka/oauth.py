@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Mapping
+from functools import partial
 
 import httpx2
 from kafka.errors import SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
+from penstock.api.oauth import AccessToken, ClientCredentials, TokenError
+
 ANSWER_SECONDS = 10.0
 USUAL_SECONDS = 300.0
-"""How long a token is used whose provider does not say how long it lasts."""
+"""How long a token lasts whose provider does not say it."""
 
 PART_OF_LIFE = 0.8
 
@@ -22,29 +23,21 @@ class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         super().__init__()
-        self._url = settings["sasl.oauthbearer.token.endpoint.url"]
-        self._login = (settings["sasl.oauthbearer.client.id"], settings["sasl.oauthbearer.client.secret"])
-        self._form = {"grant_type": "client_credentials"}
-        if settings.get("sasl.oauthbearer.scope"):
-            self._form["scope"] = settings["sasl.oauthbearer.scope"]
-        self._lock = threading.Lock()
-        self._token, self._until = "", 0.0
+        self._credentials = ClientCredentials(
+            endpoint=settings["sasl.oauthbearer.token.endpoint.url"],
+            client_id=settings["sasl.oauthbearer.client.id"],
+            client_secret=settings["sasl.oauthbearer.client.secret"],
+            scope=settings.get("sasl.oauthbearer.scope", ""),
+        )
+        self._token = AccessToken(self._credentials, partial(httpx2.post, timeout=ANSWER_SECONDS), _seconds_of_use)
 
     def token(self) -> str:
         """Blocks while a token is fetched. Raises kafka-python's error when there is none."""
-        with self._lock:
-            if time.monotonic() >= self._until:
-                self._fetch()
-            return self._token
-
-    def _fetch(self) -> None:
-        began = time.monotonic()
         try:
-            answer = httpx2.post(self._url, data=self._form, auth=self._login, timeout=ANSWER_SECONDS)
-            answer.raise_for_status()
-            found = answer.json()
-            self._token = str(found["access_token"])
-            seconds = float(found.get("expires_in", USUAL_SECONDS))
-        except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
-            raise SaslAuthenticationFailedError(f"{self._url} gave no token: {error}") from error
-        self._until = began + PART_OF_LIFE * seconds
+            return self._token.get()
+        except TokenError as error:
+            raise SaslAuthenticationFailedError(f"{self._credentials.endpoint} gave no token: {error}") from error
+
+
+def _seconds_of_use(life: float | None) -> float:
+    return PART_OF_LIFE * (USUAL_SECONDS if life is None else life)

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from penstock.api.errors import ConfigError, DataError
-
-from .regex_syntax import PatternSyntaxError, translate
+from penstock.api.java_regex.compiled import compile_java
+from penstock.api.java_regex.syntax import PatternSyntaxError
 
 _OUT_OF_BOUNDS = "java.lang.IndexOutOfBoundsException"
 _ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
@@ -18,13 +18,7 @@ class JavaPattern:
     """A compiled regular expression in Java's syntax. ``PatternSyntaxError`` when it is none, or too exotic for us."""
 
     def __init__(self, pattern: str) -> None:
-        translated = translate(pattern)
-        try:
-            self._compiled = re.compile(translated.python, re.ASCII)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise PatternSyntaxError(str(error)) from None
-        self._group_count = translated.group_count
-        self._names = translated.names
+        self._compiled, self._group_count, self._names = compile_java(pattern)
 
     def matches(self, text: str) -> bool:
         """Whether the whole text matches."""

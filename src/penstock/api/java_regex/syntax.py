@@ -9,22 +9,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .char_sets import (
-    CASE_PROPERTIES,
-    LINE_ENDS,
-    PREDEFINED,
-    Ranges,
-    complement,
-    either_case,
-    intersection,
-    named,
-    of_chars,
-    to_regex,
-    union,
-)
+from .char_cases import range_in_any_case, same_letter
+from .char_properties import PREDEFINED, UNICODE_PREDEFINED, char_named, named, unicode_property, way_out
+from .char_sets import LINE_ENDS, Ranges, complement, either_case, intersection, of_chars, to_regex, union
 
-_LINE_END = f"[{LINE_ENDS}]"
 _GROUP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_ANY_CASE = frozenset("iu")
+_CHAR_NAME = re.compile(r"\{([^}]*)\}")
 _FLAGS = re.compile(r"([idmsuxU]*)(?:-([idmsuxU]*))?")
 _REPETITION = re.compile(r"\{(\d+)(?:(,)(\d*))?\}", re.ASCII)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
@@ -40,6 +31,18 @@ _LOOKAROUNDS = ("?=", "?!", "?<=", "?<!")
 
 class PatternSyntaxError(ValueError):
     """The text is no regular expression, or one that Python cannot do."""
+
+
+class _Lines(NamedTuple):
+    """Where lines end: before an end, after one, and a character that is none. CR LF is one end."""
+
+    before: str
+    after: str
+    within: str
+
+
+_LINES = _Lines(r"\r\n|[\r\x85\u2028\u2029]|(?<!\r)\n", r"(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n)", f"[^{LINE_ENDS}]")
+_UNIX_LINES = _Lines(r"\n", r"(?<=\n)", r"[^\n]")
 
 
 class Translated(NamedTuple):
@@ -112,7 +115,7 @@ class _Parser:
         found = _FLAGS.match(self.pattern, self.at + 2)
         if found is None or self.pattern[found.end() : found.end() + 1] != ")":
             return False
-        self._flags = (self._flags | set(found[1])) - set(found[2] or "")
+        self._flags = _changed(self._flags, found)
         self.at = found.end() + 1
         return True
 
@@ -156,16 +159,27 @@ class _Parser:
         if char == "\\":
             return self._escape()
         if char == ".":
-            return r"[\s\S]" if "s" in self._flags else ("[^\n]" if "d" in self._flags else f"[^{LINE_ENDS}]")
+            return r"[\s\S]" if "s" in self._flags else self._lines.within
         if char == "^":
-            return rf"(?:\A|(?<={_LINE_END})(?!\Z))" if "m" in self._flags else r"\A"
+            return rf"(?:(?:\A|{self._lines.after})(?!\Z))" if "m" in self._flags else r"\A"
         if char == "$":
-            return rf"(?={_LINE_END}|\Z)" if "m" in self._flags else rf"(?=(?:\r\n|{_LINE_END})?\Z)"
+            return rf"(?={self._lines.before}|\Z)" if "m" in self._flags else self._end_of_text()
         if char in "*+?":
             raise self.error(f"Dangling meta character '{char}'")
         if char == "{":
             raise self.error("Illegal repetition")
-        return re.escape(char)
+        return self._literal(char)
+
+    @property
+    def _lines(self) -> _Lines:
+        return _UNIX_LINES if "d" in self._flags else _LINES
+
+    def _end_of_text(self) -> str:
+        return rf"(?=(?:{self._lines.before})?\Z)"
+
+    def _literal(self, char: str) -> str:
+        """One character. Python is left to find the other case of ASCII letters."""
+        return self._set(same_letter(ord(char))) if self._flags >= _ANY_CASE else re.escape(char)
 
     def _group(self) -> str:
         outer = self._flags
@@ -190,7 +204,7 @@ class _Parser:
         if found is None or self.pattern[found.end() : found.end() + 1] != ":":
             raise self.error("Unknown inline modifier")
         self.at = found.end() + 1
-        inner = (outer | set(found[1])) - set(found[2] or "")
+        inner = _changed(outer, found)
         return _scoped(f"(?:{self._inside(inner, outer)})", inner, outer)
 
     def _capturing(self, flags: frozenset[str]) -> str:
@@ -214,18 +228,20 @@ class _Parser:
         self.at += 1
         if char == "k":
             return self._named_back_reference()
-        simple = {"b": r"\b", "B": r"\B", "A": r"\A", "G": r"\A", "z": r"\Z"}.get(char)
+        if char in ("b", "B") and "U" in self._flags:
+            return _word_boundary(negated=char == "B")
+        simple = {"b": r"\b", "B": r"(?!\b)", "A": r"\A", "G": r"\A", "z": r"\Z"}.get(char)
         if simple is not None:
             return simple
         if char == "Z":
-            return rf"(?=(?:\r\n|{_LINE_END})?\Z)"
+            return self._end_of_text()
         if char == "R":
             return "(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])"
         if char == "X":
             return rf"(?:\r\n|[\s\S]{to_regex(named('M') or ())}*)"
         self.at -= 1
         ranges = self._escaped_set()
-        return self._set(ranges) if len(ranges) != 1 or ranges[0][0] != ranges[0][1] else re.escape(chr(ranges[0][0]))
+        return self._literal(chr(ranges[0][0])) if _is_single(ranges) else self._set(ranges)
 
     def _back_reference(self) -> str:
         number = int(self._peek())
@@ -233,6 +249,11 @@ class _Parser:
         while self._peek() and self._peek() in "0123456789" and number * 10 + int(self._peek()) <= self.group_count:
             number = number * 10 + int(self._peek())
             self.at += 1
+        return self._group_again(number)
+
+    def _group_again(self, number: int) -> str:
+        if self._flags >= _ANY_CASE:
+            raise self.error("A back reference is not supported where (?iu) or (?iU) applies: end it before, by (?-u)")
         return f"(?P=g{number})" if number in self._closed else "(?!)"
 
     def _named_back_reference(self) -> str:
@@ -243,8 +264,7 @@ class _Parser:
         if end < 0 or name not in self.names:
             raise self.error(f"named capturing group <{name}> does not exist")
         self.at = end + 1
-        number = self.names[name]
-        return f"(?P=g{number})" if number in self._closed else "(?!)"
+        return self._group_again(self.names[name])
 
     def _escaped_set(self) -> Ranges:
         """What a backslash and the text after it mean, as a set of characters."""
@@ -253,10 +273,12 @@ class _Parser:
             raise self.error("Unexpected internal error")
         self.at += 1
         if char.lower() in PREDEFINED:
-            ranges = PREDEFINED[char.lower()]
+            ranges = self._predefined(char.lower())
             return ranges if char.islower() else complement(ranges)
         if char in "pP":
             return self._property(negated=char == "P")
+        if char == "N":
+            return of_chars(self._named_char())
         if char in _CONTROL:
             return of_chars(_CONTROL[char])
         if char == "c":
@@ -267,6 +289,21 @@ class _Parser:
         if char.isascii() and char.isalnum():
             raise self.error("Illegal/unsupported escape sequence")
         return of_chars(char)
+
+    def _predefined(self, letter: str) -> Ranges:
+        name = UNICODE_PREDEFINED.get(letter) if "U" in self._flags else None
+        return (unicode_property(name) if name else None) or PREDEFINED[letter]
+
+    def _named_char(self) -> str:
+        """``{LATIN SMALL LETTER A}``. Names that only one of Java and Python knows are refused."""
+        found = _CHAR_NAME.match(self.pattern, self.at)
+        if found is None:
+            raise self.error("Illegal character name escape sequence")
+        self.at = found.end()
+        char = char_named(found[1].strip())
+        if char is None:
+            raise self.error(f"Unknown character name [{found[1]}]: write its code point, such as \\u00e9")
+        return char
 
     def _code_point(self, kind: str) -> int:
         found = _CODE_POINTS[kind].match(self.pattern, self.at)
@@ -288,11 +325,9 @@ class _Parser:
         else:
             name = self._peek()
             self.at += 1
-        ranges = named(name)
+        ranges = named(name, "i" in self._flags, "U" in self._flags)
         if ranges is None:
-            raise self.error(f"Unknown character property name {{{name}}}")
-        if name in CASE_PROPERTIES:
-            ranges = self._any_case(ranges)
+            raise self.error(f"Unknown character property name {{{name}}}{way_out(name)}")
         return complement(ranges) if negated else ranges
 
     def _char_class(self) -> Ranges:
@@ -323,17 +358,22 @@ class _Parser:
         if self._take("["):
             return self._char_class()
         low = self._class_char()
-        single = len(low) == 1 and low[0][0] == low[0][1]
+        single = _is_single(low)
         following = self.pattern[self.at + 1 : self.at + 2]
         if not single or self._peek() != "-" or not following or following in "[]":
-            return self._any_case(low) if single else low
+            return self._one_of(low[0][0]) if single else low
         self.at += 1
         high = self._class_char()
         if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
             raise self.error("Illegal character range")
-        return self._any_case(((low[0][0], high[0][0]),))
+        if self._flags >= _ANY_CASE:
+            return range_in_any_case(low[0][0], high[0][0])
+        return self._ascii_case(((low[0][0], high[0][0]),))
 
-    def _any_case(self, ranges: Ranges) -> Ranges:
+    def _one_of(self, code: int) -> Ranges:
+        return same_letter(code) if self._flags >= _ANY_CASE else self._ascii_case(((code, code),))
+
+    def _ascii_case(self, ranges: Ranges) -> Ranges:
         return either_case(ranges) if "i" in self._flags else ranges
 
     def _set(self, ranges: Ranges) -> str:
@@ -353,6 +393,24 @@ class _Parser:
             return False
         self.at += len(text)
         return True
+
+
+def _is_single(ranges: Ranges) -> bool:
+    return len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+
+
+def _word_boundary(negated: bool) -> str:
+    """``\\b`` where words are made of what Unicode takes for words."""
+    word = to_regex(unicode_property("WORD") or ())
+    if negated:
+        return f"(?:(?<={word})(?={word})|(?<!{word})(?!{word}))"
+    return f"(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"
+
+
+def _changed(flags: frozenset[str], found: re.Match[str]) -> frozenset[str]:
+    """The flags after a match of ``_FLAGS``. ``U`` brings ``u``, and takes it along."""
+    on, off = (text.replace("U", "Uu") for text in (found[1], found[2] or ""))
+    return (flags | set(on)) - set(off)
 
 
 def _scoped(text: str, flags: frozenset[str], ambient: frozenset[str]) -> str:
