@@ -116,6 +116,12 @@ def test_a_reader_looks_and_changes_nothing(api: httpx2.Client, config: dict[str
     assert api.get("/connectors", auth=READER).json() == ["lines"]
 
 
+def test_everybody_can_ask_who_he_is(api: httpx2.Client) -> None:
+    assert api.get("/user", auth=ADMIN).json() == {"name": "ops", "role": "admin"}
+    assert api.get("/user", auth=READER).json() == {"name": "viewer", "role": "read-only"}
+    assert api.get("/user", headers={"Authorization": f"Bearer {TOKEN}"}).json() == {"name": "ci", "role": "admin"}
+
+
 def test_a_reader_is_not_shown_secrets(api: httpx2.Client, config: dict[str, str]) -> None:
     secret = {
         **config,

@@ -286,6 +286,10 @@ def test_a_worker_that_is_alone_lists_itself(api: httpx2.Client, config: dict[st
     assert api.get("/workers").json() == [{**me, "connectors": 1, "tasks": 1, "version": penstock.__version__}]
 
 
+def test_where_there_are_no_users_everybody_may_do_everything(api: httpx2.Client) -> None:
+    assert api.get("/user").json() == {"name": None, "role": "admin"}
+
+
 def test_loggers_are_set_here_or_everywhere(api: httpx2.Client) -> None:
     assert api.put("/admin/loggers/a.b", json={"level": "debug"}).json() == ["a.b"]
     shown = api.get("/admin/loggers/a.b").json()

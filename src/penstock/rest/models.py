@@ -9,6 +9,8 @@ import msgspec
 from penstock.runtime.health import ConnectorHealth
 from penstock.runtime.requests import ComponentStatus, ConnectorInfo, ConnectorStatus, OffsetEntry, TaskId
 
+from .users import Role
+
 
 class ServerInfo(msgspec.Struct):
     """Who answers."""
@@ -16,6 +18,13 @@ class ServerInfo(msgspec.Struct):
     version: str
     commit: str
     kafka_cluster_id: str
+
+
+class UserView(msgspec.Struct):
+    """Who asks. ``name`` is null where the worker does not tell users apart, or was told none."""
+
+    name: str | None
+    role: Role
 
 
 class HealthView(msgspec.Struct):

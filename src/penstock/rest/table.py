@@ -49,6 +49,7 @@ from .models import (
     StatusView,
     TaskInfo,
     TaskView,
+    UserView,
     ValidationView,
 )
 from .routing import Body, Parameter, Reply, Route
@@ -82,6 +83,8 @@ WORKER = (
           {200: Reply("It can", HealthView), 503: Reply("It is starting", HealthView),
            500: Reply("It is stuck", HealthView)},
           json_only=False),
+    Route("GET", "/user", "Who asks, and with which role: admin, or read-only, which may change nothing",
+          worker.get_user, {200: Reply("The user; without a name where there are no users", UserView)}),
     Route("GET", "/workers", "Workers of the cluster with what is assigned to them; a standalone worker lists itself",
           worker.list_workers, {200: Reply("The workers", list[WorkerInfo])},
           {409: "No leader is known, or a conflicting operation is under way"}, parameters=[_forward]),

@@ -1,4 +1,4 @@
-"""``/``, ``/health``, ``/workers`` and the endpoints that workers keep for each other."""
+"""``/``, ``/health``, ``/user``, ``/workers`` and the endpoints that workers keep for each other."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from penstock.runtime.requests import TimedOut
 from penstock.runtime.session_keys import ALGORITHM, SIGNATURE
 
 from .answers import Answer, ok, to_json
-from .models import HealthView
+from .models import HealthView, UserView
 from .problems import bad_request
 from .request import Request
+from .users import Role
 from .waiting import HEALTH_SECONDS, answer_of
 
 _UNHEALTHY = "Worker was unable to handle this request and may be unable to handle other requests."
@@ -26,6 +27,10 @@ async def health(herder: Herder, request: Request) -> Answer:
     except TimedOut:
         return Answer(500, to_json(HealthView("unhealthy", _UNHEALTHY)))
     return Answer(found.http_status, to_json(HealthView(found.status, found.message)))
+
+
+def get_user(herder: Herder, request: Request) -> Answer:
+    return ok(UserView(request.user, Role.ADMIN if request.sees_secrets else Role.READ_ONLY))
 
 
 async def list_workers(herder: Herder, request: Request) -> Answer:

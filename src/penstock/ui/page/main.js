@@ -4,6 +4,7 @@ import { notice } from "./lib/parts.js";
 import { Life } from "./lib/polling.js";
 import { place } from "./lib/router.js";
 import { buildShell, markPage } from "./lib/shell.js";
+import { learnWhoAsks } from "./lib/users.js";
 import { connectorView } from "./views/connector.js";
 import { connectorsView } from "./views/connectors.js";
 import { createView } from "./views/create.js";
@@ -45,6 +46,8 @@ function show() {
   if (!first) root.querySelector("h1")?.focus({ preventScroll: true });
 }
 
+// What a user may not do is not offered, from the first view on. A worker that cannot be reached is told by the frame.
+await learnWhoAsks().catch(() => {});
 buildShell();
 window.addEventListener("hashchange", show);
 show();

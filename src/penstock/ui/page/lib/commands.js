@@ -1,7 +1,7 @@
 // What a user would type to do the same: with curl, and with the penstock command.
 import { address, pathOf } from "./api.js";
 import { shownConfig, shownText } from "./secret_looks.js";
-import { hasUsers } from "./users.js";
+import { userName } from "./users.js";
 
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
@@ -16,10 +16,10 @@ export const curlOf = (operation) => curlWords(operation).join(" ");
 /** The same as people write it: a line for each part, and its body so that it can be read. */
 export const curlLines = (operation) => curlWords(operation, 2).join(" \\\n  ");
 
-/** Of a user the page knows no name: curl asks for the password. */
+/** curl asks for the password of the user who is signed in. */
 function curlWords(operation, indent) {
   const { method, path, query, body } = covered(operation);
-  const user = hasUsers() ? "-u USER " : "";
+  const user = userName() === null ? "" : `-u ${quoted(userName())} `;
   const words = [`curl ${user}${method === "GET" ? "" : `-X ${method} `}${quoted(`${address}/${pathOf(path, query)}`)}`];
   if (body !== undefined) words.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body, null, indent))}`);
   return words;

@@ -4,17 +4,22 @@ import { curlLines, penstockOf } from "./commands.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { announce } from "./notices.js";
+import { forChanging, mayChange, whyNot } from "./users.js";
 
-/** A button. `operation` (a function) lets the command strip show what it would do. */
-export function button(label, { onclick, kind, iconName, disabled, operation, key, title, iconOnly, small, class: style, ...more } = {}) {
+/**
+ * A button. `operation` (a function) lets the command strip show what it would do. One that `changes` something, as
+ * operations do, is there to be seen for who may only read.
+ */
+export function button(label, { onclick, kind, iconName, disabled, operation, changes = Boolean(operation), key, title, iconOnly, small, class: style, ...more } = {}) {
+  const refused = changes && !mayChange();
   return h(
     "button",
     {
       type: "button",
       class: ["button", kind, style, small && "small", iconOnly && "square"],
-      disabled,
+      disabled: disabled || refused,
       onclick,
-      title: title ?? (iconOnly ? label : null),
+      title: refused ? whyNot() : (title ?? (iconOnly ? label : null)),
       "aria-label": iconOnly ? label : null,
       "data-key": key,
       ...(operation ? previewing(operation) : {}),
@@ -45,6 +50,9 @@ export function head(title, { crumbs, beside, actions } = {}) {
     actions && h("div", { class: "actions" }, actions),
   );
 }
+
+/** The way to the form of a new connector, for who may make one. */
+export const newConnectorLink = () => forChanging(() => h("a", { class: "button primary", href: "#/new" }, icon("plus"), "New connector"));
 
 export function notice(kind, ...content) {
   const icons = { red: "failed", amber: "warn", green: "check", blue: "info", grey: "info" };

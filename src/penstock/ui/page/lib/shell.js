@@ -11,7 +11,7 @@ import { commandsOf, copyButton, empty } from "./parts.js";
 import { Life } from "./polling.js";
 import { go, link } from "./router.js";
 import { nextTheme, theme, THEMES } from "./theme.js";
-import { learnOfUsers } from "./users.js";
+import { learnWhoAsks, mayChange, userName } from "./users.js";
 
 const PAGES = [
   { key: "o", part: "", label: "Overview", sign: "overview" },
@@ -39,7 +39,7 @@ export function buildShell() {
     ...PAGES.map((page) =>
       h("a", { href: page.part ? link([page.part]) : "#/", "data-part": page.part }, icon(page.sign), h("span", {}, page.label)),
     ),
-    h("a", { href: "#/new", "data-part": "new" }, icon("plus"), h("span", {}, "New connector")),
+    ...(mayChange() ? [h("a", { href: "#/new", "data-part": "new" }, icon("plus"), h("span", {}, "New connector"))] : []),
   );
   const facts = h("div", { class: "facts" });
   document.getElementById("side-end").append(
@@ -139,7 +139,7 @@ function listenToKeys() {
     waiting = event.key === "g";
     if (jump) go(jump.part ? [jump.part] : []);
     else if (event.key === "?") showShortcuts();
-    else if (event.key === "n") go(["new"]);
+    else if (event.key === "n" && mayChange()) go(["new"]);
     else if (event.key === "h") showHistory();
     else if (event.key === "/") document.querySelector("main input[type=search]")?.focus();
     else return;
@@ -147,16 +147,22 @@ function listenToKeys() {
   });
 }
 
+/** Who is signed in, where the worker tells users apart. */
+function whoAsks() {
+  if (userName() === null) return [];
+  return [h("strong", { id: "user" }, userName()), mayChange() ? ", admin" : ", may only read", h("br")];
+}
+
 function watchWorker(facts, drawStrip) {
   const banner = document.getElementById("banner");
   const life = new Life();
   let version = null;
   const show = (state) =>
-    facts.replaceChildren(h("strong", {}, `Worker ${state}`), h("br"), address.replace(/^https?:\/\//, ""), ...(version ? [h("br"), `version ${version}`] : []));
+    facts.replaceChildren(...whoAsks(), h("strong", {}, `Worker ${state}`), h("br"), address.replace(/^https?:\/\//, ""), ...(version ? [h("br"), `version ${version}`] : []));
   life.poll(
     async () => {
       ({ version } = await get([]));
-      if (await learnOfUsers()) drawStrip();
+      if (await learnWhoAsks()) drawStrip();
       const health = await get(["health"]).catch((error) => {
         if (!error.status) throw error;
         return { status: "starting", message: error.message };

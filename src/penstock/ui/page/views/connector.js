@@ -11,6 +11,7 @@ import { Life } from "../lib/polling.js";
 import { go, link } from "../lib/router.js";
 import { badge, overall } from "../lib/states.js";
 import { tabs } from "../lib/tabs.js";
+import { forChanging } from "../lib/users.js";
 import { configTab } from "./connector/config.js";
 import { deadLettersTab } from "./connector/dead_letters.js";
 import { lifecycleTab } from "./connector/lifecycle.js";
@@ -109,7 +110,7 @@ function actionsOf(name, failed, target, shared) {
     target !== "STOPPED" && plain("Stop", "stop", () => operations.stop(name)),
     failed && plain("Restart failed", "restart", () => operations.restartFailed(name), "primary"),
     target !== "STOPPED" && plain("Restart", "restart", () => operations.restart(name)),
-    h("a", { class: "button", href: link(["new", "copy"], { of: name }) }, "Copy"),
+    forChanging(() => h("a", { class: "button", href: link(["new", "copy"], { of: name }) }, "Copy")),
     button("Delete", { iconName: "trash", kind: "danger", key: "Delete", operation: () => operations.remove(name), onclick: () => askDelete(name) }),
   ];
 }

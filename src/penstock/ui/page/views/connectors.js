@@ -6,7 +6,7 @@ import { connectors } from "../lib/fleet.js";
 import { plural, shortClass } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import * as operations from "../lib/operations.js";
-import { button, empty, head, notice, panel, search, table } from "../lib/parts.js";
+import { button, empty, head, newConnectorLink, notice, panel, search, table } from "../lib/parts.js";
 import { link, remember } from "../lib/router.js";
 import { badge, describe, STATES, taskBars } from "../lib/states.js";
 
@@ -42,7 +42,7 @@ export function connectorsView(root, life, { query }) {
   const box = panel("", {}, h("div", { class: "filters" }, search("Search connectors", filter.text, (text) => change({ text }), { id: "search" }), types, chips), bar, list);
   box.setAttribute("aria-label", "Connectors");
   const trouble = h("div");
-  root.append(head("Connectors", { beside: count, actions: h("a", { class: "button primary", href: "#/new" }, icon("plus"), "New connector") }), trouble, box);
+  root.append(head("Connectors", { beside: count, actions: newConnectorLink() }), trouble, box);
 
   const change = (what) => {
     Object.assign(filter, what);
@@ -199,7 +199,7 @@ function bulkBar(names, unseen, all, chosen, draw, refresh) {
       refresh();
     });
   const make = (label, iconName, operation, options) =>
-    button(label, { iconName, small: true, key: `bulk ${label}`, kind: options?.danger ? "danger" : null, disabled: !names.length, onclick: () => run(label, operation, options) });
+    button(label, { iconName, small: true, key: `bulk ${label}`, kind: options?.danger ? "danger" : null, disabled: !names.length, changes: true, onclick: () => run(label, operation, options) });
   return h(
     "div",
     { class: "bulk", role: "toolbar", "aria-label": "Actions on the chosen connectors" },

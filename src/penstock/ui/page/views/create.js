@@ -12,13 +12,15 @@ import { toast } from "../lib/notices.js";
 import * as operations from "../lib/operations.js";
 import { button, commandsOf, empty, head, notice, panel, search } from "../lib/parts.js";
 import { go, link } from "../lib/router.js";
+import { mayChange, whyNot } from "../lib/users.js";
 
 const STATES = [["RUNNING", "Running"], ["PAUSED", "Paused"], ["STOPPED", "Stopped: offsets can be set first"]];
 
 export function createView(root, life, { parts, query }) {
   document.title = "New connector – Penstock";
   viewing(operations.listPlugins());
-  if (parts[1] === "copy") copyOf(root, life, query.get("of"));
+  if (!mayChange()) root.append(head("New connector"), notice("amber", whyNot()));
+  else if (parts[1] === "copy") copyOf(root, life, query.get("of"));
   else if (parts[1]) begin(root, life, newConnector(parts[1]), parts[1], { "connector.class": parts[1] });
   else choosePlugin(root, life);
 }

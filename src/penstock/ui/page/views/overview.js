@@ -9,7 +9,7 @@ import { ago, compact, plural, rate, reason, withoutModules } from "../lib/forma
 import { describeHealth, needsAttention } from "../lib/health.js";
 import { icon } from "../lib/icons.js";
 import * as operations from "../lib/operations.js";
-import { button, empty, head, notice, panel, table } from "../lib/parts.js";
+import { button, empty, head, newConnectorLink, notice, panel, table } from "../lib/parts.js";
 import { link } from "../lib/router.js";
 import { describe } from "../lib/states.js";
 
@@ -27,7 +27,7 @@ export function overviewView(root, life) {
   const now = h("span", { class: "now push" }, "measuring …");
   const trouble = h("div");
   root.append(
-    head("Overview", { actions: h("a", { class: "button primary", href: "#/new" }, icon("plus"), "New connector") }),
+    head("Overview", { actions: newConnectorLink() }),
     trouble,
     tiles,
     h("div", { class: "columns even" }, attention, panel("Records into topics", { tools: now }, moved.node)),

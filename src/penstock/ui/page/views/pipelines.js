@@ -81,24 +81,24 @@ function planner(life, changed) {
       toast(`${plural(done.changes.length, "change")} applied`);
       swap(shown, notice("green", `${plural(done.changes.length, "change")} applied.`));
     } catch (error) {
-      swap(shown, notice("red", error.message), button("Plan again", { onclick: makePlan }));
+      swap(shown, notice("red", error.message), button("Plan again", { changes: true, onclick: makePlan }));
     }
     changed();
   };
   return h("div", { class: "columns" },
-    panel("Plan a file", { tools: h("div", { class: "push" }, picker, button("Choose a file …", { small: true, iconName: "pipelines", onclick: () => picker.click() })) },
+    panel("Plan a file", { tools: h("div", { class: "push" }, picker, button("Choose a file …", { small: true, iconName: "pipelines", changes: true, onclick: () => picker.click() })) },
       h("div", { class: "body stack" },
         h("p", { class: "quiet" }, "Paste a pipeline file in YAML or JSON, or choose one. Nothing is done before you have seen the plan."),
         h("div", { class: "stack tight" }, h("label", { for: "file-name" }, "Name of the file on the worker, as source/file"), file),
         h("div", { class: "stack tight" }, h("label", { for: "file-text" }, "Its text"), area),
         h("label", { class: "check" }, adopt, "Let it take over connectors that were made by the API"),
-        h("div", { class: "row" }, button("Plan", { kind: "primary", onclick: makePlan })))),
+        h("div", { class: "row" }, button("Plan", { kind: "primary", changes: true, onclick: makePlan })))),
     shown);
 }
 
 function planPanel(plan, operation, apply) {
   const ready = plan.hash !== null && plan.changes.length > 0;
-  const tools = h("div", { class: "actions push" }, plan.hash && h("code", { class: "tag" }, plan.hash), button("Apply", { kind: "primary", small: true, disabled: !ready, onclick: apply }));
+  const tools = h("div", { class: "actions push" }, plan.hash && h("code", { class: "tag" }, plan.hash), button("Apply", { kind: "primary", small: true, changes: true, disabled: !ready, onclick: apply }));
   return panel("The plan", { tools }, planView(plan), h("div", { class: "body" }, h("details", {}, h("summary", { class: "quiet" }, "The same from a terminal"), commandsOf(operation))));
 }
 

@@ -8,6 +8,7 @@ import * as operations from "../lib/operations.js";
 import { empty, head, notice, panel, search, table } from "../lib/parts.js";
 import { link } from "../lib/router.js";
 import { badge } from "../lib/states.js";
+import { mayChange, whyNot } from "../lib/users.js";
 import { cleanupsTable } from "./connector/lifecycle.js";
 
 const EVERY_MS = 3000;
@@ -81,7 +82,7 @@ function loggersPanel(levels, text, find, refresh) {
   const rows = names.map((name) => {
     const { level, last_modified: changed } = levels[name];
     const choose = h("select", {
-      "aria-label": `Level of ${name}`, "data-key": `level ${name}`,
+      "aria-label": `Level of ${name}`, "data-key": `level ${name}`, disabled: !mayChange(), title: mayChange() ? null : whyNot(),
       onchange: (event) => perform(operations.setLogger(name, event.target.value, false)).catch(() => {}).then(refresh),
     }, [...new Set([...LEVELS, level])].map((one) => h("option", { value: one, selected: one === level }, one)));
     return h("tr", {}, h("th", { scope: "row", class: "mono" }, name), h("td", { class: "choice" }, choose), h("td", { class: "quiet" }, changed ? `changed ${ago(changed)}` : "–"));

@@ -3,6 +3,7 @@ import { perform } from "../../lib/actions.js";
 import { get } from "../../lib/api.js";
 import { configEditor } from "../../lib/config_editor.js";
 import { stateOf } from "../../lib/config_form.js";
+import { configTable, declaredSecrets } from "../../lib/config_table.js";
 import { chosen, confirmed } from "../../lib/dialogs.js";
 import { changes, diffTable } from "../../lib/diff.js";
 import { h, onChange, swap } from "../../lib/dom.js";
@@ -10,10 +11,12 @@ import { changesOf, draftAt, dropDraft, keepDraft } from "../../lib/drafts.js";
 import { plural } from "../../lib/format.js";
 import { toast } from "../../lib/notices.js";
 import * as operations from "../../lib/operations.js";
-import { button, notice } from "../../lib/parts.js";
+import { button, notice, panel } from "../../lib/parts.js";
+import { mayChange, whyNot } from "../../lib/users.js";
 
 export function configTab(root, life, shared) {
   const { name } = shared;
+  if (!mayChange()) return configToRead(root, life);
   const place = changesOf(name);
   let editor = null;
   const begin = (draft) => {
@@ -27,6 +30,17 @@ export function configTab(root, life, shared) {
     update: ({ info }) => {
       if (!editor) begin(draftAt(place) ?? { saved: info.config, config: info.config });
       editor.notice(info.config);
+    },
+  };
+}
+
+/** For who may not change it, nor have it checked. */
+function configToRead(root, life) {
+  const draw = onChange((config, secrets) => swap(root, notice("blue", whyNot()), panel("Configuration", {}, configTable("Configuration", config, new Set(secrets)))));
+  return {
+    update: async ({ info: { config } }) => {
+      const secrets = await declaredSecrets(config["connector.class"]);
+      if (!life.over) draw(config, [...secrets]);
     },
   };
 }

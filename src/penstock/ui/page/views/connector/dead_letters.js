@@ -103,6 +103,6 @@ function letterDetails(name, letter, replay) {
       part("Headers", letter.headers.length ? letter.headers.map((one) => `${one.key}: ${dataText(one.value)}`).join("\n") : null)),
     value === null
       ? h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "Value" }, pretty(dataText(letter.value)))
-      : [h("label", { for: id }, "Value: mend it and replay"), area, h("div", { class: "row" }, button("Replay with this value", { small: true, iconName: "restart", onclick: mend }))],
+      : [h("label", { for: id }, "Value: mend it and replay"), area, h("div", { class: "row" }, button("Replay with this value", { small: true, iconName: "restart", changes: true, onclick: mend }))],
     error.trace && h("details", { "data-key": `trace ${letter.id}` }, h("summary", { class: "quiet" }, "Trace"), h("pre", { class: "code trace", tabindex: "0", role: "group", "aria-label": `Trace of ${letter.id}` }, error.trace)));
 }

@@ -80,15 +80,15 @@ function hintOf(state, name, shared) {
 
 function listPanel(entries, ends, editable, edit, resetAll) {
   const tools = h("div", { class: "actions push" },
-    button("Add", { small: true, iconName: "plus", key: "add", disabled: !editable, onclick: () => edit(null) }),
-    button("Reset all", { small: true, kind: "danger", key: "reset all", disabled: !editable || !entries.length, onclick: resetAll }));
+    button("Add", { small: true, iconName: "plus", key: "add", changes: true, disabled: !editable, onclick: () => edit(null) }),
+    button("Reset all", { small: true, kind: "danger", key: "reset all", changes: true, disabled: !editable || !entries.length, onclick: resetAll }));
   if (!entries.length) return panel("Offsets", { tools }, empty("No offsets yet", "They are written with the first batch of records."));
   const sink = Object.keys(ends).length > 0;
   const columns = sink
     ? ["Topic", { label: "Partition", class: "number" }, { label: "Offset", class: "number" }, { label: "Lag", class: "number" }]
     : ["Source partition", "Source offset"];
   const rows = entries.map((entry) => {
-    const change = button("Edit", { small: true, iconName: "edit", key: `edit ${compactText(entry.partition)}`, disabled: !editable, "aria-label": `Edit the offset of ${compactText(entry.partition)}`, onclick: () => edit(entry) });
+    const change = button("Edit", { small: true, iconName: "edit", key: `edit ${compactText(entry.partition)}`, changes: true, disabled: !editable, "aria-label": `Edit the offset of ${compactText(entry.partition)}`, onclick: () => edit(entry) });
     return h("tr", {}, sink ? sinkCells(entry, ends) : [h("td", { class: "mono wrap" }, compactText(entry.partition)), h("td", { class: "mono wrap" }, compactText(entry.offset))], h("td", { class: "end" }, change));
   });
   return panel("Offsets", { tools }, table("Offsets", [...columns, { label: "Actions", unseen: true }], rows), h("footer", {}, plural(entries.length, "partition")));
