@@ -6,41 +6,29 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigKey
+from plugin_pages import NOTE, key_table, plugin_pages
+
 from penstock.cli.main import app
 from penstock.rest.metrics_catalog import SECTIONS
 from penstock.rest.openapi import ALWAYS, REFUSALS, WITH_BODY, openapi_document
 from penstock.rest.table import ROUTES
 from penstock.runtime.distributed_keys import DISTRIBUTED_KEYS
 from penstock.runtime.other_worker_keys import NOT_USED
-from penstock.runtime.plugins import PluginEntry, PluginKind, Plugins
 from penstock.runtime.provisioning.shapes import pipeline_schema
-from penstock.runtime.restart_policy import RESTART_KEYS
 from penstock.runtime.worker_keys import WORKER_KEYS
 
 FOLDER = Path(__file__).parent / "reference"
-NOTE = "<!-- Written by docs/generate.py from the code. Change the code, then run: make docs -->\n"
-
-KINDS = {
-    PluginKind.SOURCE: "Source connectors",
-    PluginKind.SINK: "Sink connectors",
-    PluginKind.TRANSFORMATION: "Transforms",
-    PluginKind.PREDICATE: "Predicates",
-    PluginKind.CONVERTER: "Converters",
-    PluginKind.HEADER_CONVERTER: "Header converters",
-    PluginKind.CONFIG_PROVIDER: "Config providers",
-}
 
 
 def pages() -> dict[str, str]:
-    """File name → text of every page of the reference."""
+    """Path below ``docs/reference`` → text of every page of the reference."""
     return {
         "worker.md": worker_page(),
-        "plugins.md": plugins_page(),
+        **plugin_pages(),
         "cli.md": cli_page(),
         "rest.md": rest_page(),
         "metrics.md": metrics_page(),
@@ -57,66 +45,15 @@ def worker_page() -> str:
         " config providers. Unknown keys get a warning.\n",
     ]
     for group in WORKER_KEYS.groups:
-        parts += [f"## {group}\n", _key_table(key for key in WORKER_KEYS.keys if key.group == group)]
+        parts += [f"## {group}\n", key_table(key for key in WORKER_KEYS.keys if key.group == group)]
     parts.append("# Keys of workers of a cluster\n")
     parts.append("For `penstock distributed`; see [a cluster of workers](../guides/distributed.md).\n")
     for group in DISTRIBUTED_KEYS.groups:
-        parts += [f"## {group}\n", _key_table(key for key in DISTRIBUTED_KEYS.keys if key.group == group)]
+        parts += [f"## {group}\n", key_table(key for key in DISTRIBUTED_KEYS.keys if key.group == group)]
     parts.append("## Kafka Connect's keys without an effect here\n")
     parts.append("They may stay in the file; the worker says at its start that they are not used.\n")
     parts.append("| Key | Why |\n|---|---|\n" + "".join(f"| `{key}` | {why} |\n" for key, why in NOT_USED.items()))
     return "\n".join(parts)
-
-
-def plugins_page() -> str:
-    plugins = Plugins().all()
-    parts = [
-        NOTE,
-        "# Plugins\n",
-        "The plugins that come with Penstock, with their own keys. A configuration may name a plugin by any of the"
-        " names shown: Kafka Connect's class, the short alias, the Python path.\n",
-    ]
-    parts += [
-        "## Keys of every connector that only Penstock has\n",
-        "See [automatic restarts](../guides/monitoring.md#automatic-restarts).\n",
-        _key_table(RESTART_KEYS.keys),
-    ]
-    for kind, title in KINDS.items():
-        found = [entry for entry in plugins if entry.kind is kind]
-        if found:
-            parts.append(f"## {title}\n")
-            parts += [_plugin(entry) for entry in found]
-    return "\n".join(parts)
-
-
-def _plugin(entry: PluginEntry) -> str:
-    plugin = entry.load()
-    config: ConfigDef = getattr(plugin, "config", None) or ConfigDef()
-    names = dict.fromkeys([entry.name, entry.target.replace(":", ".")])
-    about = (inspect.getdoc(plugin) or "").split("\n\n")[0].replace("\n", " ")
-    parts = [
-        f"### {entry.name.rsplit('.', 1)[-1]}\n",
-        f"{about}\n",
-        f"Names: {', '.join(f'`{name}`' for name in names)}\n",
-    ]
-    if len(config):
-        parts.append(_key_table(config.keys))
-    return "\n".join(parts)
-
-
-def _key_table(keys: Iterable[ConfigKey]) -> str:
-    rows = ["| Key | Type | Default | Importance | Meaning |\n|---|---|---|---|---|\n"]
-    for key in keys:
-        default = "*required*" if key.required else _code(key.default_text)
-        meaning = key.doc.replace("|", "\\|").replace("\n", " ")
-        rows.append(
-            f"| `{key.name}` | {key.type.value.lower()} | {default} | {key.importance.value.lower()} | {meaning} |\n"
-        )
-    return "".join(rows)
-
-
-def _code(text: str | None) -> str:
-    return "*none*" if text is None else "*empty*" if text == "" else f"`{text}`"
 
 
 def cli_page() -> str:
@@ -279,8 +216,12 @@ def metrics_page() -> str:
 
 
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
+    made = pages()
+    for old in FOLDER.rglob("*"):
+        if old.is_file() and str(old.relative_to(FOLDER)) not in made:
+            old.unlink()
+    for name, text in made.items():
+        (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
         (FOLDER / name).write_text(text)
         print(f"wrote {FOLDER.name}/{name}")
 

@@ -23,7 +23,7 @@ _NAN = bytes.fromhex("7ff8000000000000")
 """The one form in which Java writes a double that is no number; a float keeps the bits it has."""
 
 
-class NumberConverter(ValueAndHeaderConverter):
+class _NumberConverter(ValueAndHeaderConverter):
     """The common part: a value must be of the one Java class that the converter is for."""
 
     kind: ClassVar[str]
@@ -50,7 +50,7 @@ class NumberConverter(ValueAndHeaderConverter):
         return self.schema, self.layout.unpack(data)[0]
 
 
-class ShortConverter(NumberConverter):
+class ShortConverter(_NumberConverter):
     """16-bit integers."""
 
     java_class: ClassVar[str] = "org.apache.kafka.connect.converters.ShortConverter"
@@ -60,7 +60,7 @@ class ShortConverter(NumberConverter):
     number_class = "java.lang.Short"
 
 
-class IntegerConverter(NumberConverter):
+class IntegerConverter(_NumberConverter):
     """32-bit integers."""
 
     java_class: ClassVar[str] = "org.apache.kafka.connect.converters.IntegerConverter"
@@ -70,7 +70,7 @@ class IntegerConverter(NumberConverter):
     number_class = "java.lang.Integer"
 
 
-class LongConverter(NumberConverter):
+class LongConverter(_NumberConverter):
     """64-bit integers."""
 
     java_class: ClassVar[str] = "org.apache.kafka.connect.converters.LongConverter"
@@ -80,7 +80,7 @@ class LongConverter(NumberConverter):
     number_class = "java.lang.Long"
 
 
-class FloatConverter(NumberConverter):
+class FloatConverter(_NumberConverter):
     """32-bit floats."""
 
     java_class: ClassVar[str] = "org.apache.kafka.connect.converters.FloatConverter"
@@ -114,7 +114,7 @@ def _single_nan(double: float) -> bytes:
     return ((wide >> 63) << 31 | 0xFF << 23 | bits).to_bytes(4, "big")
 
 
-class DoubleConverter(NumberConverter):
+class DoubleConverter(_NumberConverter):
     """64-bit floats."""
 
     java_class: ClassVar[str] = "org.apache.kafka.connect.converters.DoubleConverter"
