@@ -61,7 +61,7 @@ def _serve(config: WorkerConfig, console: StartUpConsole) -> int:
         server = RestServer(worker.herder, settings)
         server.start()
         console.done(f"API on {server.url}")
-        tell_when_ready(worker.spark_ready, console, stopping)
+        tell_when_ready(worker.spark_ready, config, console, stopping)
         while not worker.is_member and not stop.asked:
             stopping.wait(JOIN_LOOK_SECONDS)
         if not stop.asked:

@@ -17,6 +17,7 @@ from penstock.runtime.garbage import collect_rarely
 from penstock.runtime.provisioning.provisioner import Applied
 from penstock.runtime.requests import CreateRequest
 from penstock.runtime.worker_config import WorkerConfig
+from penstock.spark.missing_jars import PACKAGES
 from penstock.storage.errors import StorageError
 
 from .console import StartUpConsole
@@ -69,7 +70,7 @@ def serve(
         server = RestServer(worker.herder, settings)
         server.start()
         console.done(f"API on {server.url}")
-        tell_when_ready(worker.spark_ready, console, stopping)
+        tell_when_ready(worker.spark_ready, config, console, stopping)
         _wait_for_files(worker.provisioned, stop)
         apply_connectors(worker, connectors, console, stop)
         worker.mark_ready()
@@ -155,9 +156,13 @@ def _apply(worker: StandaloneWorker, request: CreateRequest) -> str:
     return "updated"
 
 
-def tell_when_ready(spark: Future[Any], console: StartUpConsole, stopping: threading.Event) -> None:
-    """Say when Spark is up."""
-    console.step("Spark is starting in the background …")
+def tell_when_ready(
+    spark: Future[Any], config: WorkerConfig, console: StartUpConsole, stopping: threading.Event
+) -> None:
+    """Say when Spark is up, and before that what may take it long."""
+    packages = config.spark_settings.get(PACKAGES, "").strip()
+    first = f" It fetches what is not here yet of {packages}: the first time that takes a while." if packages else ""
+    console.step(f"Spark is starting in the background …{first}")
 
     def tell(future: Future[Any]) -> None:
         if not stopping.is_set() and future.exception() is None:
