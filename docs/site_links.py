@@ -45,5 +45,12 @@ def _outside_links(page: File, markdown: str) -> Iterator[tuple[str, str]]:
             yield link, str(target.relative_to(ROOT))
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """A site without an address has a map without pages: search engines would take it for empty."""
+    if not config.site_url:
+        for name in ("sitemap.xml", "sitemap.xml.gz"):
+            (Path(config.site_dir) / name).unlink(missing_ok=True)
+
+
 def _place(path: str) -> str:
     return f"source/{path}"

@@ -47,6 +47,12 @@ def test_every_make_target_of_the_readme_exists() -> None:
     assert {"setup", "run", "test", "lint", "bench", "docs", "clean"} <= targets
 
 
+def test_all_pages_promise_the_same_time_for_a_first_connector() -> None:
+    texts = [(ROOT / page).read_text() for page in ("README.md", "docs/index.md", "docs/guides/first-connector.md")]
+    assert [len(re.findall(r"in\s+about\s+ten\s+minutes", text)) for text in texts] == [1, 1, 1]
+    assert not [text for text in texts if "quarter of an" in text]
+
+
 def test_the_connector_guide_shows_the_example_that_is_tested() -> None:
     guide = (ROOT / "docs" / "guides" / "writing-connectors.md").read_text()
     example = (ROOT / "examples" / "plugins" / "countdown.py").read_text()

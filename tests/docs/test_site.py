@@ -71,6 +71,11 @@ def test_every_page_is_there(site: Path) -> None:
 
 
 @pytest.mark.integration
+def test_there_is_no_map_of_a_site_without_an_address(site: Path) -> None:
+    assert list(site.glob("sitemap*")) == []
+
+
+@pytest.mark.integration
 def test_a_reader_without_a_network_misses_nothing(pages: dict[Path, _Parts]) -> None:
     assert [(page.name, address) for page, parts in pages.items() for address in parts.loaded if "//" in address] == []
 
