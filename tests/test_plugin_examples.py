@@ -21,6 +21,7 @@ PLUGINS = Plugins()
 SINK = {"name": "example", "connector.class": "FileStreamSink", "topics": "orders", "file": "out"}
 LINKS = (PluginKind.TRANSFORMATION, PluginKind.PREDICATE)
 SECRET = "0123"
+WORKER = {"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def found_errors(config: Mapping[str, str]) -> dict[str, list[str]]:
     """By key. References are filled in with some text: nobody has the files that the examples name."""
     given = {key: SECRET if "${file:" in value or "${env:" in value else value for key, value in config.items()}
-    configs = validate(PLUGINS, {}, References({}), {"name": "example", **given}).configs
+    configs = validate(PLUGINS, WORKER, References({}), {"name": "example", **given}).configs
     return {entry["value"]["name"]: entry["value"]["errors"] for entry in configs if entry["value"]["errors"]}
 
 
@@ -88,6 +89,6 @@ def test_the_example_of_a_config_provider_names_it(pages: ModuleType, entry: Plu
 
 def unknown(config: Mapping[str, str]) -> list[str]:
     """Keys that no definition has."""
-    configs = validate(PLUGINS, {}, References({}), {"name": "example", **config}).configs
+    configs = validate(PLUGINS, WORKER, References({}), {"name": "example", **config}).configs
     known = {entry["value"]["name"] for entry in configs if entry["definition"] is not None}
     return [key for key in config if key not in known]

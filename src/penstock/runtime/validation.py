@@ -13,6 +13,7 @@ from penstock.api.config import ClassResolver, ConfigDef, ConfigKey, ConfigValue
 from penstock.api.connector import Connector
 from penstock.api.converter import Converter
 from penstock.api.errors import ConfigError
+from penstock.spark.needed_jars import FORMAT, needed_jar
 
 from .plugins import PluginEntry, PluginKind, Plugins, UnknownPlugin
 from .plugins_versions import InvalidVersionSpec, VersionRange
@@ -128,7 +129,7 @@ def _findings(plugins: Plugins, worker: Mapping[str, str], entry: PluginEntry, p
     own = _own_keys(entry)
     converters = _converter_findings(plugins, props, values)
     findings = connector_findings(
-        {**framework.by_name, **own.by_name}, {**values, **_own_values(entry, own, props, classes)}
+        {**framework.by_name, **own.by_name}, {**values, **_own_values(entry, own, props, classes, worker)}
     )
     findings.add(override_findings(worker, entry.kind, props))
     findings.add(converters)
@@ -146,9 +147,12 @@ def _own_keys(entry: PluginEntry) -> ConfigDef:
 
 
 def _own_values(
-    entry: PluginEntry, own: ConfigDef, props: Mapping[str, Any], classes: ClassResolver
+    entry: PluginEntry, own: ConfigDef, props: Mapping[str, Any], classes: ClassResolver, worker: Mapping[str, str]
 ) -> dict[str, ConfigValue]:
-    """What the connector says about its keys: its definitions and, if they are content, its ``validate``."""
+    """What the connector says about its keys: its definitions and, if they are content, its ``validate``.
+
+    Where it reads or writes by a format of Spark's, a jar that the worker does not have is an error of its key.
+    """
     values = own.validate(props, classes)
     if any(value.errors for value in values.values()):
         return values
@@ -164,6 +168,9 @@ def _own_values(
         raise BadRequest(f"{entry.name}.validate() must return a mapping of keys to lists of errors.")
     for key, errors in found.items():
         values.setdefault(key, ConfigValue(key)).errors.extend([errors] if isinstance(errors, str) else errors)
+    needed = needed_jar(settings, worker) if FORMAT in own else None
+    if needed is not None:
+        values.setdefault(needed[0], ConfigValue(needed[0])).errors.append(needed[1])
     return values
 
 

@@ -30,6 +30,7 @@ DRIVER_PACKAGES: Mapping[str, str] = {
 }
 """Packages on Maven Central with the drivers of ``penstock.api.jdbc``."""
 
+
 @dataclass(frozen=True)
 class TableFormat:
     """A format of tables whose packages are made for one Spark: the newest there is, and what it needs beside it."""
@@ -53,12 +54,14 @@ TABLE_FORMATS: Mapping[str, TableFormat] = {
     ),
 }
 
-_FILE_SYSTEMS = (
+FILE_SYSTEMS = (
     ("org.apache.hadoop.fs.s3a.", "s3a://", "hadoop-aws"),
     ("org.apache.hadoop.fs.azurebfs.", "abfs:// and abfss://", "hadoop-azure"),
     ("org.apache.hadoop.fs.azure.", "wasb:// and wasbs://", "hadoop-azure"),
     ("org.apache.hadoop.fs.gs.", "gs://", "hadoop-gcp"),
 )
+
+OLD_S3 = ("s3", "s3n")
 
 _NO_CLASS = re.compile(r"ClassNotFoundException: (?:Class )?([\w.$]+)")
 _NO_SCHEME = re.compile(r'No FileSystem for scheme "?([\w+.-]+)"?')
@@ -134,9 +137,9 @@ def _made_for(package: str, artifact: str) -> str | None:
 def _no_file_system(text: str) -> str | None:
     hadoop = installed_spark().hadoop
     for name in _NO_CLASS.findall(text):
-        for prefix, scheme, artifact in _FILE_SYSTEMS:
+        for prefix, scheme, artifact in FILE_SYSTEMS:
             if name.startswith(prefix):
-                return _add(f"Spark has no jar for {scheme}", f"org.apache.hadoop:{artifact}:{hadoop}")
+                return add_line(f"Spark has no jar for {scheme}", f"org.apache.hadoop:{artifact}:{hadoop}")
     return None
 
 
@@ -144,12 +147,17 @@ def _no_scheme(text: str) -> str | None:
     found = _NO_SCHEME.search(text)
     if found is None:
         return None
-    if found[1] in ("s3", "s3n"):
-        return _add(
-            f"Spark knows S3 as s3a://: write the path with s3a:// instead of {found[1]}://",
-            f"org.apache.hadoop:hadoop-aws:{installed_spark().hadoop}",
-        )
-    return _add(f"Spark has no jar for {found[1]}://", None)
+    if found[1] in OLD_S3:
+        return no_old_s3(found[1])
+    return add_line(f"Spark has no jar for {found[1]}://", None)
+
+
+def no_old_s3(scheme: str) -> str:
+    """What to do about the names that S3 had before."""
+    return add_line(
+        f"Spark knows S3 as s3a://: write the path with s3a:// instead of {scheme}://",
+        f"org.apache.hadoop:hadoop-aws:{installed_spark().hadoop}",
+    )
 
 
 def _no_driver_class(text: str) -> str | None:
@@ -157,14 +165,14 @@ def _no_driver_class(text: str) -> str | None:
     for name in _NO_CLASS.findall(text):
         if name in schemes:
             scheme = schemes[name]
-            return _add(f"Spark has no JDBC driver for jdbc:{scheme}: URLs ({name})", DRIVER_PACKAGES[scheme])
+            return add_line(f"Spark has no JDBC driver for jdbc:{scheme}: URLs ({name})", DRIVER_PACKAGES[scheme])
     return None
 
 
 def _no_driver(text: str) -> str | None:
     if _NO_DRIVER not in text:
         return None
-    told = _add("Spark has no JDBC driver for this URL", None)
+    told = add_line("Spark has no JDBC driver for this URL", None)
     return f"{told}. Name the driver's Java class in the connector: spark.option.driver=<class>"
 
 
@@ -172,18 +180,28 @@ def _no_format(text: str) -> str | None:
     found = _NO_FORMAT.search(text)
     if found is None:
         return None
-    name, here = found[1], installed_spark()
+    name = found[1]
     table = TABLE_FORMATS.get(name.lower())
     if table is not None:
-        return _no_table_format(table, here)
-    packages: Mapping[str, str] = {
-        "avro": f"org.apache.spark:spark-avro_{here.scala}:{here.spark}",
-        "kafka": f"org.apache.spark:spark-sql-kafka-0-10_{here.scala}:{here.spark}",
-    }
-    return _add(f"Spark has no jar for the format {name} (spark.format)", packages.get(name.lower()))
+        return no_table_format(table, installed_spark())
+    package = FORMAT_PACKAGES.get(name.lower())
+    return add_line(f"Spark has no jar for the format {name} (spark.format)", package() if package else None)
 
 
-def _no_table_format(table: TableFormat, here: InstalledSpark) -> str:
+def _of_spark(artifact: str) -> Callable[[], str]:
+    """A package that comes with each Spark."""
+    return lambda: f"org.apache.spark:{artifact}_{installed_spark().scala}:{installed_spark().spark}"
+
+
+FORMAT_PACKAGES: Mapping[str, Callable[[], str]] = {
+    "avro": _of_spark("spark-avro"),
+    "kafka": _of_spark("spark-sql-kafka-0-10"),
+}
+"""Formats of Spark's own that are jars apart."""
+
+
+def no_table_format(table: TableFormat, here: InstalledSpark) -> str:
+    """What to do where the jar of a format of tables is not there."""
     if here.minor == table.spark:
         what = f"Spark has no jar for {table.title}"
     else:
@@ -191,7 +209,7 @@ def _no_table_format(table: TableFormat, here: InstalledSpark) -> str:
             f"The newest {table.title} is made for Spark {table.spark}, and {here.spark} is installed: "
             f"pip install 'pyspark=={table.spark}.*'"
         )
-    told = _add(what, table.package)
+    told = add_line(what, table.package)
     return f"{told}. {table.title} also needs the lines {' and '.join(table.lines)}" if table.lines else told
 
 
@@ -216,7 +234,8 @@ _FINDERS: tuple[Callable[[str], str | None], ...] = (
 )
 
 
-def _add(what: str, package: str | None) -> str:
+def add_line(what: str, package: str | None) -> str:
+    """What is wrong, and the line of the worker file that mends it."""
     line = f"{PACKAGES}={package or '<group>:<artifact>:<version>'}"
     which = "" if package else " with the package that has it"
     return f"{what}. Add {line} to the worker file{which} (commas between several) and start the worker again"
