@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
-from .stage import TEXT
+from .stage import TEXT, state_badge
 
 pytestmark = pytest.mark.integration
 
@@ -54,6 +55,8 @@ def test_some_dead_letters_are_chosen_and_replayed(page: Page, ui_worker: Pensto
     ui_worker.create("some-out", _sink("some", tmp_path / "out"))
     page.goto("#/connectors/some-out/dead-letters")
     expect(page.locator("tr[data-letter]")).to_have_count(3)
+    expect(page.get_by_role("tab", name="Dead letters")).to_have_text("Dead letters 3")
+    expect(state_badge(page)).to_have_text("Degraded")
     page.get_by_label("Choose 0-0").check()
     page.get_by_label("Choose 0-2").check()
     page.get_by_role("button", name="Replay 2 chosen").click()
@@ -65,6 +68,10 @@ def test_some_dead_letters_are_chosen_and_replayed(page: Page, ui_worker: Pensto
     expect(page.locator("tr[data-letter='0-2']")).to_contain_text("replayed")
     expect(page.locator("tr[data-letter='0-1']")).not_to_contain_text("replayed")
     expect(page.locator("tr[data-letter]")).to_have_count(5)
+    expect(page.get_by_role("tab", name="Dead letters")).to_have_text("Dead letters 3")
+    page.goto("#/")
+    line = page.get_by_role("region", name="Needs attention").get_by_role("listitem").filter(has_text="some-out")
+    expect(line).to_contain_text(re.compile(r"degraded.*records failed.*they are dead letters in topic some-dlq"))
 
 
 def test_pages_of_dead_letters_have_commands_of_their_own(
@@ -76,6 +83,7 @@ def test_pages_of_dead_letters_have_commands_of_their_own(
     ui_worker.create("paged-out", _sink("paged", tmp_path / "out"))
     page.goto("#/connectors/paged-out/dead-letters")
     expect(page.locator("#command")).to_contain_text("penstock dlq list paged-out --limit 100 --url")
+    expect(page.get_by_role("tab", name="Dead letters")).to_have_text("Dead letters 100+")
     page.get_by_role("button", name="Next").click()
     expect(page.locator("#command")).to_contain_text("penstock dlq list paged-out --limit 100 --after 0-99 --url")
     expect(page.locator("tr[data-letter]")).to_have_count(30)

@@ -1,8 +1,11 @@
 // A row of tabs: arrow keys move between them, the chosen one is in the order of the Tab key.
 import { h } from "./dom.js";
 
-/** `choose(id)` is called for another tab and puts a new row in place; the panel has the id `tabpanel`. */
-export function tabs(label, all, chosen, choose) {
+/**
+ * `choose(id)` is called for another tab and puts a new row in place; the panel has the id `tabpanel`. `counts` are texts
+ * that stand beside the labels of some.
+ */
+export function tabs(label, all, chosen, choose, counts = {}) {
   const move = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const to = event.key === "Home" ? 0 : event.key === "End" ? all.length - 1 : null;
@@ -21,6 +24,7 @@ export function tabs(label, all, chosen, choose) {
         tabindex: selected ? "0" : "-1", onclick: () => choose(one.id),
       },
       one.label,
+      counts[one.id] && [" ", h("span", { class: "count" }, counts[one.id])],
     );
   });
   return h("div", { class: "tabs", role: "tablist", "aria-label": label, onkeydown: move }, made);

@@ -5,6 +5,7 @@ import { confirmed } from "../lib/dialogs.js";
 import { h, onChange, swap } from "../lib/dom.js";
 import { changesOf, dropDraft, offsetOf } from "../lib/drafts.js";
 import { shortClass, withoutModules } from "../lib/format.js";
+import { OpenLetters } from "../lib/open_letters.js";
 import * as operations from "../lib/operations.js";
 import { button, empty, notice } from "../lib/parts.js";
 import { Life } from "../lib/polling.js";
@@ -21,6 +22,8 @@ import { tasksTab } from "./connector/tasks.js";
 import { topicsTab } from "./connector/topics.js";
 
 const EVERY_MS = 1500;
+const LETTERS_MS = 5000;
+const QUEUE = "errors.deadletterqueue.topic.name";
 const TABS = [
   { id: "", label: "Tasks and flow", view: tasksTab, asks: operations.showConnector },
   { id: "config", label: "Configuration", view: configTab, asks: operations.showConfig },
@@ -47,6 +50,7 @@ export function connectorView(root, life, { parts }) {
   );
   const shared = { name, status: null, info: null, health: null, refresh: () => refresh() };
   let tab = null;
+  const counts = {};
 
   const open = (id) => {
     const chosen = TABS.find((one) => one.id === id) ?? TABS[0];
@@ -54,15 +58,18 @@ export function connectorView(root, life, { parts }) {
     tab?.life.end();
     tab = { id: chosen.id, life: new Life() };
     viewing(chosen.asks(name));
-    const atTabs = bar.contains(document.activeElement);
-    bar.replaceChildren(tabs(`Parts of ${name}`, TABS, chosen.id, (next) => go(["connectors", name, ...(next ? [next] : [])])));
-    const current = bar.querySelector("[aria-selected=true]");
-    current.scrollIntoView({ inline: "nearest", block: "nearest" });
-    if (atTabs) current.focus();
+    drawTabs();
     content.setAttribute("aria-labelledby", `tab-${chosen.id || "main"}`);
     content.replaceChildren();
     tab.update = chosen.view(content, tab.life, shared).update;
     if (shared.status) tab.update(shared);
+  };
+  const drawTabs = () => {
+    const atTabs = bar.contains(document.activeElement);
+    bar.replaceChildren(tabs(`Parts of ${name}`, TABS, tab.id, (next) => go(["connectors", name, ...(next ? [next] : [])]), counts));
+    const current = bar.querySelector("[aria-selected=true]");
+    current.scrollIntoView({ inline: "nearest", block: "nearest" });
+    if (atTabs) current.focus();
   };
   life.onEnd(() => tab?.life.end());
   open(parts[2] ?? "");
@@ -71,6 +78,7 @@ export function connectorView(root, life, { parts }) {
     swap(beside, badge(state, why), h("span", { class: "tag" }, type), h("span", { class: "tag" }, `${shortClass(className)}${version ? ` ${version}` : ""}`));
     swap(actions, actionsOf(name, failed, target, shared));
   });
+  const drawCount = onChange(() => countLetters());
   const refresh = life.poll(
     async () => {
       const { signal } = life;
@@ -83,6 +91,7 @@ export function connectorView(root, life, { parts }) {
       const failed = [status.connector, ...status.tasks].some((part) => part.state === "FAILED");
       drawHead(overall(status, health), withoutModules(health.reason ?? ""), failed, status.connector.state, status.type, info.config["connector.class"], status.connector.version);
       tab.update(shared);
+      drawCount(info.config[QUEUE]);
     },
     EVERY_MS,
     (error) => {
@@ -92,6 +101,13 @@ export function connectorView(root, life, { parts }) {
       missing(error.status === 404 && !shared.status);
     },
   );
+  const letters = new OpenLetters(name, life.signal);
+  const countLetters = life.poll(async () => {
+    const open = shared.info?.config[QUEUE] ? await letters.count() : "";
+    if (open === (counts["dead-letters"] ?? "")) return;
+    counts["dead-letters"] = open;
+    drawTabs();
+  }, LETTERS_MS);
   return {
     moved: (next) => {
       open(next.parts[2] ?? "");
