@@ -16,6 +16,8 @@ from .stage import generator, offsets_of
 pytestmark = pytest.mark.integration
 
 PHONE = {"width": 390, "height": 844}
+LAPTOP = {"width": 1024, "height": 768}
+CUT = "areas => areas.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"
 VIEWS = {
     "overview": ("#/", "Needs attention"),
     "connectors": ("#/connectors?q=looked-at", "looked-at"),
@@ -54,6 +56,8 @@ def test_a_view_can_be_used_by_everybody(page: Page, view: str) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         _check(page, f"{view}, {scheme}")
+    page.set_viewport_size(LAPTOP)
+    assert page.locator(".scroll").evaluate_all(CUT) == [], f"{view}, on a narrow window"
     page.set_viewport_size(PHONE)
     _check(page, f"{view}, on a phone")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

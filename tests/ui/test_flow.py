@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -61,6 +61,34 @@ def test_a_first_commit_far_from_zero_is_no_speed(page: Page, ui_worker: Penstoc
     expect(lag).to_have_text(re.compile(rf"^{_end(ui_worker, 'far') - 1000} records?$"))
     curve = page.get_by_role("region", name="Records delivered").get_by_role("img")
     expect(curve).to_have_accessible_name(re.compile("0 records/s now, between 0 and 0 in"))
+
+
+def test_nothing_that_was_not_measured_yet_is_called_zero(page: Page) -> None:
+    """One look at offsets tells no speed: until the next one, the largest topics come first."""
+    asked: list[str] = []
+
+    def topics(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            ends = {"a-small": 5, "b-large": 500}
+            parts = {name: [{"partition": 0, "start": 0, "end": end}] for name, end in ends.items()}
+            route.fulfill(json=[{"name": name, "partitions": part, "settings": {}} for name, part in parts.items()])
+
+    page.route("**/topics", topics)
+    page.goto("#/")
+    rows = page.get_by_role("table", name="Busiest topics").locator("tbody tr")
+    expect(rows).to_have_text(["b-large\N{EN DASH}500", "a-small\N{EN DASH}5"])
+    expect(page.get_by_role("region", name="Records into topics").locator(".now")).to_have_text("measuring …")
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_charts_have_their_place_before_they_have_something_to_show(page: Page, ui_worker: PenstockProcess) -> None:
+    ui_worker.create("placed", generator("placed"), initial_state="STOPPED")
+    page.route("**/topics", lambda _: None)
+    page.goto("#/connectors/placed")
+    expect(page.locator("section.panel h2")).to_have_text(["Health", "Records into its topics", "Tasks"])
+    page.unroute_all(behavior="ignoreErrors")
+    assert ui_worker.http.delete("/connectors/placed").status_code == 204
 
 
 def test_an_axis_has_steps_that_fit(page: Page) -> None:

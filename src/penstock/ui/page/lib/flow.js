@@ -58,8 +58,8 @@ export function observeTopics(topics) {
 export const topicRate = (name) => counters.get(`topic ${name}`)?.now ?? null;
 
 /**
- * Look at one connector: `{rates, now, lags, lag}`. A sink's records are those it committed, a source's those that
- * its topics got. `lag` is null where it is not known.
+ * Look at one connector: `{rates, now, lags, lag, topics}`. A sink's records are those it committed, a source's those that
+ * its topics got. `lag` is null where it is not known. `topics` are those it reads or has written to, with their records.
  */
 export async function observeConnector({ name, config, type }, signal) {
   const at = Date.now();
@@ -67,21 +67,24 @@ export async function observeConnector({ name, config, type }, signal) {
   const moved = counter(`connector ${name}`);
   const behind = lags.get(name) ?? lags.set(name, []).get(name);
   let lag = null;
+  let own = [];
   if (type === "sink") {
     const { offsets } = await get(["connectors", name, "offsets"], { signal });
     const places = offsets.filter((one) => one.offset && typeof one.partition.kafka_topic === "string");
     const committed = new Map(places.map(({ partition, offset }) => [`${partition.kafka_topic}-${partition.kafka_partition}`, Number(offset.kafka_offset)]));
     moved.observe(at, committed);
     const reads = readsTopic(config);
-    lag = lagOf(topics.filter((topic) => reads?.(topic.name)), committed, config[RESET] === "latest");
+    own = topics.filter((topic) => reads?.(topic.name));
+    lag = lagOf(own, committed, config[RESET] === "latest");
     if (lag !== null) behind.push({ at, value: lag });
   } else {
     const used = await getOr({}, ["connectors", name, "topics"], { signal });
     const names = new Set(used[name]?.topics);
-    moved.observe(at, endsOf(topics.filter((topic) => names.has(topic.name))));
+    own = topics.filter((topic) => names.has(topic.name));
+    moved.observe(at, endsOf(own));
   }
   while (behind.length && behind[0].at < at - KEEP_MS) behind.shift();
-  return { rates: moved.rates, now: moved.now, lags: behind, lag };
+  return { rates: moved.rates, now: moved.now, lags: behind, lag, topics: own.map((topic) => ({ name: topic.name, count: countOf(topic) })) };
 }
 
 /**

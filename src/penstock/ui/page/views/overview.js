@@ -137,8 +137,8 @@ function attentionItem(item, refresh) {
 
 function busiest(topics) {
   return topics
-    .map((topic) => ({ name: topic.name, rate: topicRate(topic.name) ?? 0, count: countOf(topic) }))
-    .sort((a, b) => b.rate - a.rate || a.name.localeCompare(b.name))
+    .map((topic) => ({ name: topic.name, rate: topicRate(topic.name), count: countOf(topic) }))
+    .sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0) || b.count - a.count || a.name.localeCompare(b.name))
     .slice(0, 6)
     .map((topic) => ({ ...topic, rate: rate(topic.rate), count: compact(topic.count) }));
 }
