@@ -34,6 +34,8 @@ def test_a_connector_is_created_through_the_form_of_its_plugin(page: Page, ui_wo
     expect(state_badge(page)).to_have_text("Running")
     config = ui_worker.http.get("/connectors/made-in-a-form/config").json()
     assert (config["topic"], config["rate"]) == ("made", "3")
+    records = page.get_by_role("region", name="Records into its topics").get_by_role("link", name="made")
+    expect(records).to_have_attribute("href", "#/topics/made")
     assert "tasks.max" not in config
 
 
@@ -166,7 +168,7 @@ def test_several_connectors_are_chosen_and_paused(page: Page, ui_worker: Penstoc
     page.get_by_label("Choose all that match").check()
     page.get_by_label("Choose many-2").uncheck()
     page.get_by_role("toolbar").get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("dialog")).to_contain_text("penstock pause many-1")
+    expect(page.get_by_role("dialog")).to_contain_text(f"penstock pause many-0 many-1 --url {ui_worker.url}")
     page.get_by_role("button", name="Pause 2").click()
     for number, state in enumerate(["Paused", "Paused", "Running"]):
         expect(page.locator(f"tr[data-name='many-{number}'] .state")).to_have_text(state)
@@ -191,7 +193,7 @@ def test_several_connectors_are_stopped_restarted_and_deleted(page: Page, ui_wor
         page.get_by_label("Choose all that match").check()
         expect(chosen).to_have_count(3)
         actions.get_by_role("button", name=verb, exact=True).click()
-        expect(page.get_by_role("dialog")).to_contain_text(f"penstock {verb.lower()} herd-2")
+        expect(page.get_by_role("dialog")).to_contain_text(f"penstock {verb.lower()} herd-0 herd-1 herd-2 ")
         page.get_by_role("button", name=agree, exact=True).click()
         expect(page.get_by_role("dialog", name=f"{verb}: 3 connectors").get_by_text(": done")).to_have_count(3)
         expect(page.get_by_role("dialog")).to_have_count(0)
@@ -264,7 +266,10 @@ def test_all_that_match_are_chosen_also_below_the_rows_that_are_drawn(page: Page
 
     page.route("**/connectors?expand=*", fleet)
     page.goto("#/connectors")
-    expect(page.get_by_role("button", name="Show 30 more")).to_be_visible()
+    more = page.get_by_role("button", name="Show 30 more")
+    expect(more).to_be_visible()
+    above = "node => node.getBoundingClientRect().top - node.parentElement.getBoundingClientRect().top"
+    assert more.evaluate(above) >= 8
     page.get_by_label("Choose all that match").check()
     expect(page.get_by_role("toolbar")).to_contain_text("230 chosen, all that match")
     page.get_by_role("toolbar").get_by_role("button", name="Delete").click()

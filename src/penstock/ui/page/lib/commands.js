@@ -47,6 +47,14 @@ export function penstockOf(operation) {
   return stdin === undefined ? line : withText(line, JSON.stringify(stdin, null, 2));
 }
 
+/** The same verb for several names is one command: the client takes many. */
+export function penstockOfAll(operations) {
+  const [first] = operations;
+  const alike = (one) => one.cli && one.stdin === undefined && !one.file && one.cli.names.length === 1 && JSON.stringify([one.cli.verb, one.cli.options]) === JSON.stringify([first.cli.verb, first.cli.options]);
+  if (operations.length < 2 || !operations.every(alike)) return operations.map(penstockOf).join("\n");
+  return penstockLine({ cli: { ...first.cli, names: operations.map((one) => one.cli.names[0]) } });
+}
+
 /** A here-document, ended by a word that is no line of the text. */
 function withText(line, text) {
   const lines = new Set(text.split("\n"));

@@ -1,6 +1,6 @@
 // Small parts that every view is made of.
 import { previewing } from "./actions.js";
-import { curlLines, penstockOf } from "./commands.js";
+import { curlLines, penstockOfAll } from "./commands.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { announce } from "./notices.js";
@@ -107,7 +107,7 @@ export function commandsOf(operations) {
   return h(
     "div",
     { class: "commands" },
-    list.every((operation) => operation.cli) ? commandLine("penstock command", list.map(penstockOf).join("\n")) : null,
+    list.every((operation) => operation.cli) ? commandLine("penstock command", penstockOfAll(list)) : null,
     commandLine("curl command", list.map(curlLines).join("\n")),
   );
 }
