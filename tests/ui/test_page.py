@@ -71,6 +71,10 @@ def test_what_is_not_there_is_said(page: Page) -> None:
     page.goto("#/connectors/nobody")
     expect(page.get_by_text("There is no such connector")).to_be_visible()
     expect(page.get_by_role("tab")).to_have_count(0)
+    page.goto("#/topics/nowhere")
+    expect(page.get_by_text("There is no such topic")).to_be_visible()
+    expect(page.get_by_label("Find in these records")).to_be_hidden()
+    expect(page.locator(".notice.red").locator("visible=true")).to_have_count(0)
     page.goto("#/nowhere")
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
 

@@ -66,7 +66,7 @@ export function connectorsView(root, life, { query }) {
     drawChips(countStates(fleet), filter.state);
     drawBar(acted, chosen.size - acted.length, acted.length === rows.length);
     drawList(rows.slice(0, shownRows), acted, names, filter.text, filter.sort, filter.down);
-    if (rows.length > shownRows) list.append(h("div", { class: "body" }, button(`Show ${rows.length - shownRows} more`, { onclick: () => { shownRows += PAGE * 5; draw(); } })));
+    if (rows.length > shownRows) list.append(h("footer", {}, button(`Show ${rows.length - shownRows} more`, { onclick: () => { shownRows += PAGE * 5; draw(); } })));
   };
   const act = (operation) => perform(operation).catch(() => {}).then(() => refresh());
   const refresh = life.poll(

@@ -63,10 +63,13 @@ function card(plugin) {
   return h(
     "a",
     { class: "plugin", href: link(["new", plugin.class]), "data-key": plugin.class },
-    h("span", { class: "row" }, icon(plugin.type), h("strong", {}, shortClass(plugin.class)), plugin.version && h("span", { class: "tag push" }, plugin.version)),
+    h("span", { class: "row" }, icon(plugin.type), h("strong", {}, inWords(shortClass(plugin.class))), plugin.version && h("span", { class: "tag push" }, plugin.version)),
     h("span", { class: "quiet small wrap mono" }, plugin.class),
   );
 }
+
+/** A class name that may be broken between its words, rather than within one. */
+const inWords = (name) => name.split(/(?<=[a-z])(?=[A-Z])/).flatMap((word, index) => (index ? [h("wbr"), word] : [word]));
 
 /** The form, with what was typed into it before, if anything was. */
 function begin(root, life, place, plugin, given) {

@@ -18,18 +18,28 @@ export function topicView(root, life, { parts }) {
   document.title = `${name} – Penstock`;
   viewing(operations.tailTopic(name));
   const facts = h("span", { class: "quiet" });
+  const missing = empty("There is no such topic", h("a", { href: "#/topics" }, "All topics"));
   const partitions = h("div");
-  root.append(head(name, { crumbs: h("a", { href: "#/topics" }, "Topics"), beside: facts }), tailPanel(name, life), partitions);
-  const draw = onChange((topic) => swap(partitions, partitionsPanel(topic)));
+  const tail = tailPanel(name, life);
+  tail.hidden = true;
+  root.append(head(name, { crumbs: h("a", { href: "#/topics" }, "Topics"), beside: facts }), tail, partitions);
+  const draw = onChange((topic) => swap(partitions, topic ? partitionsPanel(topic) : missing));
   life.poll(
     async () => {
       const topic = await get(["topics", name], { signal: life.signal });
       observeTopic(topic);
+      tail.hidden = false;
       facts.textContent = `${plural(countOf(topic), "record")}, ${rate(topicRate(name))} a second`;
       draw(topic);
     },
     TOPIC_MS,
-    (error) => swap(partitions, notice("red", error.message)),
+    (error) => {
+      if (error.status === 404) {
+        tail.hidden = true;
+        facts.textContent = "";
+        draw(null);
+      } else swap(partitions, notice("red", error.message));
+    },
   );
 }
 
