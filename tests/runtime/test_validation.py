@@ -104,6 +104,14 @@ def entry(found: Validation, name: str) -> Mapping[str, Any]:
     return next(e for e in found.configs if (e["definition"] or e["value"])["name"] == name)
 
 
+def test_values_of_a_closed_list_are_recommended() -> None:
+    given = {"connector.class": "Generator", "name": "c", "topic": "t"}
+    found = {entry["value"]["name"]: entry["value"] for entry in validate(Plugins(), {}, References({}), given).configs}
+    assert found["shape"]["recommended_values"] == ["counter", "text", "order"]
+    assert found["topic"]["recommended_values"] == []
+    assert found["errors.tolerance"]["recommended_values"] == [], "Kafka Connect recommends none"
+
+
 def test_the_connectors_own_check_is_asked_when_its_keys_are_fine(plugins: Plugins) -> None:
     found = run(plugins, {**PICKY, "user": "u"})
     assert errors(found) == {"user": ["user and password belong together"], "other": ["unrelated"]}

@@ -114,6 +114,11 @@ class ConfigKey:
         return self.default is NO_DEFAULT
 
     @property
+    def choices(self) -> Sequence[str]:
+        """All values there are, where these are few strings; else nothing."""
+        return self.validator.allowed if isinstance(self.validator, ClosedList) else ()
+
+    @property
     def default_text(self) -> str | None:
         """The default as the REST API shows it."""
         return None if self.required else render_value(self.default, self.type)
@@ -264,25 +269,30 @@ def between(minimum: float | None, maximum: float | None) -> Validator:
     return check
 
 
+@dataclass(frozen=True)
+class ClosedList:
+    """The validator of a key that takes one of few strings, which are known as :attr:`ConfigKey.choices`."""
+
+    allowed: tuple[str, ...]
+    any_case: bool = False
+
+    def __call__(self, name: str, value: Any) -> None:
+        if self.any_case:
+            upper = [text.upper() for text in self.allowed]
+            if value is None or value.upper() not in upper:
+                raise ConfigError.invalid(name, value, f"String must be one of (case insensitive): {', '.join(upper)}")
+        elif value not in self.allowed:
+            raise ConfigError.invalid(name, value, f"String must be one of: {', '.join(self.allowed)}")
+
+
 def one_of(*allowed: str) -> Validator:
     """Exactly one of these strings."""
-
-    def check(name: str, value: Any) -> None:
-        if value not in allowed:
-            raise ConfigError.invalid(name, value, f"String must be one of: {', '.join(allowed)}")
-
-    return check
+    return ClosedList(allowed)
 
 
 def one_of_ignoring_case(*allowed: str) -> Validator:
     """One of these strings in any case."""
-    upper = [text.upper() for text in allowed]
-
-    def check(name: str, value: Any) -> None:
-        if value is None or value.upper() not in upper:
-            raise ConfigError.invalid(name, value, f"String must be one of (case insensitive): {', '.join(upper)}")
-
-    return check
+    return ClosedList(allowed, any_case=True)
 
 
 def non_null(name: str, value: Any) -> None:

@@ -154,6 +154,9 @@ def _own_values(
     Where it reads or writes by a format of Spark's, a jar that the worker does not have is an error of its key.
     """
     values = own.validate(props, classes)
+    for one in own.keys:
+        if one.recommender is None:
+            values[one.name].recommended = list(one.choices)
     if any(value.errors for value in values.values()):
         return values
     settings = {key: value for key, value in props.items() if value is not None}

@@ -11,6 +11,7 @@ import { OtherKeys } from "./other_keys.js";
 
 const WAIT_MS = 300;
 const FRAMEWORK = ["Common", "Transforms", "Predicates", "Error Handling", "Topic Creation", "Exactly Once Support", "offsets.topic"];
+const TITLES = { "offsets.topic": "Offsets topic" };
 const CONVERTER = /^(key|value|header)\.converter($|\.)/;
 const TRANSFORM = /^(transforms|predicates)\./;
 const HIDDEN = new Set(["connector.class"]);
@@ -81,7 +82,7 @@ export class ConfigForm {
       if (turn !== this.#turn) return null;
       this.#show(answer);
       if (this.edited) viewing({ ...asked, secrets: this.secrets });
-      this.onState({ pending: false, errors: answer.error_count, secrets: this.secrets });
+      this.onState({ pending: false, errors: answer.error_count, begun: this.strict || this.touched.size > 0, secrets: this.secrets });
       return answer;
     } catch (error) {
       if (error.name === "AbortError" || turn !== this.#turn) return null;
@@ -95,6 +96,7 @@ export class ConfigForm {
   revealErrors() {
     this.strict = true;
     for (const [key, field] of this.fields) field.report(this.reports.get(key), true);
+    this.onState({ pending: false, errors: this.errors, begun: true, secrets: this.secrets });
     const first = this.body.querySelector("[aria-invalid=true]");
     for (let parent = first?.closest("details"); parent; parent = parent.parentElement.closest("details")) parent.open = true;
     first?.focus();
@@ -118,6 +120,7 @@ export class ConfigForm {
     for (const { definition } of shown) {
       if (!this.fields.has(definition.name)) this.fields.set(definition.name, new FormField(definition, (key, value) => this.#set(key, value)));
     }
+    this.errors = answer.error_count;
     this.#arrange(shown, answer.groups);
     for (const [key, report] of this.reports) {
       const field = this.fields.get(key);
@@ -157,13 +160,19 @@ function sectionsOf(reports, groups) {
   const rest = reports.filter((one) => !first.includes(one) && !converters.includes(one));
   const own = rest.filter(({ definition }) => !definition.group);
   const names = [...new Set([...groups, ...rest.map(({ definition }) => definition.group)])].filter(Boolean);
-  names.sort((a, b) => FRAMEWORK.indexOf(a) - FRAMEWORK.indexOf(b));
+  names.sort((a, b) => place(a) - place(b));
   return [
     { title: "Essentials", reports: first },
     { title: "More of this connector", reports: own, closed: true },
     { title: "Converters", reports: converters, closed: true },
-    ...names.map((name) => ({ title: name, reports: rest.filter(({ definition }) => definition.group === name), closed: true })),
+    ...names.map((name) => ({ title: TITLES[name] ?? name, reports: rest.filter(({ definition }) => definition.group === name), closed: true })),
   ].filter((section) => section.reports.length);
+}
+
+/** Where a group stands: that of one transform or predicate (`Transforms: mask`) right below those that name it. */
+function place(group) {
+  const all = FRAMEWORK.indexOf(group.split(": ")[0]);
+  return all === -1 ? -1 : all + (FRAMEWORK.includes(group) ? 0 : 0.5);
 }
 
 function rank({ definition }) {
@@ -172,9 +181,10 @@ function rank({ definition }) {
   return definition.required ? 1 : 2;
 }
 
-/** How a form is doing, in words. */
-export function stateOf({ pending, errors, problem }) {
+/** How a form is doing, in words. One that nobody has `begun` to fill in has no mistakes. */
+export function stateOf({ pending, errors, problem, begun }) {
   if (problem) return notice("red", problem);
   if (pending || errors === undefined) return h("div", { class: "notice" }, icon("waiting"), h("div", {}, "Checking …"));
+  if (errors && !begun) return notice("grey", "Fill in what is required: the worker checks it while you type.");
   return errors ? notice("amber", `${plural(errors, "thing")} to mend before it can be used.`) : notice("green", "The worker finds nothing wrong with it.");
 }

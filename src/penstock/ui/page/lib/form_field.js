@@ -3,6 +3,13 @@ import { Cover } from "./cover.js";
 import { h, uniqueId } from "./dom.js";
 import { icon } from "./icons.js";
 
+/** The values of closed lists that all connectors have: Kafka Connect's validation recommends none for them. */
+const CHOICES = {
+  "errors.tolerance": ["none", "all"],
+  "config.action.reload": ["restart", "none"],
+  "exactly.once.support": ["requested", "required"],
+  "transaction.boundary": ["poll", "interval", "connector"],
+};
 const NUMBERS = new Set(["INT", "LONG", "SHORT", "DOUBLE"]);
 
 /** `changed(key, value)` is called with text, or with null when the key is not to be set. */
@@ -47,7 +54,7 @@ export class FormField {
       ...common,
       inputmode: NUMBERS.has(type) ? "decimal" : null,
       list: type === "PASSWORD" ? null : `${this.id}-choices`,
-      placeholder: fallback ?? (type === "LIST" ? "separated by commas" : ""),
+      placeholder: type === "PASSWORD" ? "" : (fallback ?? (type === "LIST" ? "separated by commas" : "")),
       spellcheck: "false",
     });
   }
@@ -72,7 +79,7 @@ export class FormField {
     const shown = touched ? errors : [];
     this.input.setAttribute("aria-invalid", String(shown.length > 0));
     this.errors.replaceChildren(...shown.map((text) => h("div", { class: "error" }, icon("failed"), h("span", {}, text))));
-    const values = recommended.filter((value) => value !== null).map(String);
+    const values = CHOICES[this.key] ?? recommended.filter((value) => value !== null).map(String);
     if (values.length !== this.choices.children.length) this.choices.replaceChildren(...values.map((value) => h("option", { value })));
   }
 }
