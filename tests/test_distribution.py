@@ -75,7 +75,7 @@ def test_the_source_distribution_has_what_the_page_speaks_of(dist: Path) -> None
 
 
 @pytest.mark.integration
-def test_a_worker_runs_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_a_worker_runs_from_the_wheel_and_moves_records(wheel: Path, tmp_path: Path) -> None:
     programs = new_environment(tmp_path / "home")
     install = [programs / "python", "-m", "pip", "install", "--no-index", "--no-deps", str(wheel)]
     subprocess.run(install, check=True, capture_output=True, timeout=BUILD_SECONDS)
@@ -101,6 +101,8 @@ def test_a_worker_runs_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
             page = httpx2.get(f"http://127.0.0.1:{port}/ui/", timeout=60)
             assert page.status_code == 200, page.text
             assert "Penstock" in page.text
+            orders = folder / "penstock-data" / "example" / "orders.jsonl"
+            wait_until(lambda: orders.exists() and orders.read_text(), "records move", seconds=START_SECONDS)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{(folder / 'output').read_text()}") from error
         finally:
