@@ -17,7 +17,7 @@ export const userName = () => found?.name ?? null;
 export const mayChange = () => found === null || found.role === "admin";
 
 /** Why he may not, in the words of the worker. */
-export const whyNot = () => `${userName()} may only read: this needs the role admin.`;
+export const whyNot = () => `${userName() ?? "Who is not signed in"} may only read: this needs the role admin.`;
 
 /** Something that only makes sense for who may change things, or nothing. */
 export const forChanging = (make) => (mayChange() ? make() : null);
