@@ -18,13 +18,16 @@ from penstock.storage.log import Log, LogRecord
 from penstock.storage.offset_store import Change, Offset, OffsetKeys, OffsetStore, Partition
 
 from .connector_config import ConnectorConfig
+from .distributed_settings import client_settings
+from .offset_transactions import OffsetTransactions
 from .services import Services
-from .topic_homes import BOOTSTRAP, OWN_OFFSETS_TOPIC, connector_clients, producer_bootstrap, wants_exactly_once
+from .topic_homes import BOOTSTRAP, OWN_OFFSETS_TOPIC, connection, producer_bootstrap, wants_exactly_once
 from .worker_config import WorkerConfig
 
 log = logging.getLogger(__name__)
 
-_CONNECTION = ("bootstrap.servers", "security.", "sasl.", "ssl.", "enable.ssl.")
+
+Write = Callable[[OffsetStore, Sequence[Change]], Future[None]]
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,7 @@ def own_topic(config: WorkerConfig, parsed: ConnectorConfig) -> OwnTopic | None:
     topic = wanted or str(config.values["offset.storage.topic"])
     if not elsewhere and topic == config.values["offset.storage.topic"]:
         return None
-    return OwnTopic(connection(worker, parsed), topic)
-
-
-def connection(worker: Mapping[str, str], parsed: ConnectorConfig) -> tuple[tuple[str, str], ...]:
-    """How the cluster is reached that a source writes to, in librdkafka's words."""
-    settings = dict(connector_clients(worker, parsed).producer)
-    return tuple(sorted((key, str(value)) for key, value in settings.items() if key.startswith(_CONNECTION)))
+    return OwnTopic(tuple(connection(worker, parsed).items()), topic)
 
 
 class ConnectorOffsets(OffsetStore):
@@ -69,6 +66,8 @@ class ConnectorOffsets(OffsetStore):
         self._create = create
         self._shared = shared
         self._config = config
+        self._once = wants_exactly_once(config.properties)
+        self.transactions = OffsetTransactions(config.properties, client_settings(config))
         self._opening = threading.Lock()
         self._stores: dict[OwnTopic, OffsetStore] = {}
         self._logs: list[KafkaLogs] = []
@@ -84,6 +83,8 @@ class ConnectorOffsets(OffsetStore):
 
     def open(self, parsed: ConnectorConfig) -> None:
         """Have the connector's own topic, if it wants one, made and read. Raises a ``StorageError``."""
+        if self._once:
+            self.transactions.know(parsed)
         wanted = own_topic(self._config, parsed)
         if wanted is None:
             self._own.pop(parsed.name, None)
@@ -132,23 +133,32 @@ class ConnectorOffsets(OffsetStore):
         return self._own.get(connector, self._shared).keys(connector)
 
     def put(self, connector: str, changes: Iterable[Change]) -> Future[None]:
+        return self._write(connector, list(changes), lambda store, changes: store.put(connector, changes))
+
+    def change(self, connector: str, changes: Iterable[Change]) -> Future[None]:
+        if not self._once:
+            return self.put(connector, changes)
+        return self._write(
+            connector, list(changes), lambda store, changes: self.transactions.write(store, connector, changes)
+        )
+
+    def _write(self, connector: str, changes: Sequence[Change], write: Write) -> Future[None]:
+        """To the topic that counts as ``write`` does it, and the copy, where there is one, without more ado."""
         own = self._own.get(connector)
-        changes = list(changes)
         if own is None:
-            return self._shared.put(connector, changes)
+            return write(self._shared, changes)
         own.check(changes)
         gone = [change for change in changes if change[1] is None]
         kept = [change for change in changes if change[1] is not None]
         return _one_after_the_other(
             lambda: self._shared.put(connector, gone),
-            lambda: own.put(connector, changes),
+            lambda: write(own, changes),
             lambda: self._shared.put(connector, kept),
         )
 
     def _opened(self, wanted: OwnTopic) -> OffsetStore:
         values = self._config.values
-        once = wants_exactly_once(self._config.properties)
-        logs = KafkaLogs(dict(wanted.connection), f"{values['group.id']}-{wanted.name}-offsets", once)
+        logs = KafkaLogs(dict(wanted.connection), f"{values['group.id']}-{wanted.name}-offsets", self._once)
         topic = InternalTopic(
             wanted.name,
             OWN_OFFSETS_TOPIC,

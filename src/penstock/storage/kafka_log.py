@@ -21,6 +21,7 @@ from .kafka_complaints import Complaints
 from .kafka_log_ends import Ends, Offsets
 from .kafka_log_leader import LeaderWriter
 from .kafka_log_topics import InternalTopic, ensure_topic
+from .kafka_transactions import write_together
 from .log import Listener, Log, LogRecord
 
 logger = logging.getLogger(__name__)
@@ -255,8 +256,35 @@ class KafkaLog(Log):
             self._logs.send(self.topic.name, record, delivered)
         return seen
 
+    def append_together(
+        self,
+        records: Sequence[LogRecord],
+        settings: Mapping[str, Any],
+        transactional_id: str,
+        may_write: Callable[[], bool],
+    ) -> Future[None]:
+        """As :meth:`append`, but all or nothing: in one transaction of a client of its own with these settings.
+
+        ``may_write`` is asked on another thread, right before the first record.
+        """
+        seen: Future[None] = Future()
+        if not records:
+            seen.set_result(None)
+            return seen
+
+        def write() -> None:
+            try:
+                ends = write_together(settings, transactional_id, self.topic.name, records, may_write)
+            except Exception as error:
+                self._written(seen, error, {})
+            else:
+                self._written(seen, None, ends)
+
+        threading.Thread(target=write, name=f"writing-{transactional_id}", daemon=True).start()
+        return seen
+
     def _written(self, seen: Future[None], error: BaseException | None, ends: Offsets) -> None:
-        """The leader's writer has ended."""
+        """A transaction has ended."""
         if error is None:
             self._await(_Wait(seen, ends))
         else:
