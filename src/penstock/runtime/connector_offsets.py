@@ -27,6 +27,9 @@ from .worker_config import WorkerConfig
 log = logging.getLogger(__name__)
 
 
+LOOK_SECONDS = 2.0
+"""How long reading offsets may take before somebody looks whether their topic is still there."""
+
 Write = Callable[[OffsetStore, Sequence[Change]], Future[None]]
 
 
@@ -103,6 +106,23 @@ class ConnectorOffsets(OffsetStore):
         await services.user_code(f"offsets of {connector}", lambda: self._open_if_known(connector, services))
         logs = {self._shared.log, self.log_of(connector)}
         await asyncio.gather(*(asyncio.wrap_future(cast(KafkaLog, each).read_to_end()) for each in logs))
+
+    async def remember(self, connector: str, services: Services) -> None:
+        """As :meth:`know`, for who only wants to see them: where a topic was deleted, what is known is all there is."""
+        knowing = asyncio.ensure_future(self.know(connector, services))
+        try:
+            if not (await asyncio.wait({knowing}, timeout=LOOK_SECONDS))[0]:
+                lost = await services.user_code("looking for offsets topics", lambda: self._lost(connector))
+                if lost is not None:
+                    log.warning("The offsets topic %s was deleted. The offsets of %s are those before", lost, connector)
+                    return
+            await knowing
+        finally:
+            knowing.cancel()
+
+    def _lost(self, connector: str) -> str | None:
+        logs = (cast(KafkaLog, each) for each in (self._shared.log, self.log_of(connector)))
+        return next((each.topic.name for each in logs if each.is_lost()), None)
 
     def _open_if_known(self, connector: str, services: Services) -> None:
         config = services.configs.snapshot().connector_config(connector)

@@ -99,6 +99,14 @@ class KafkaLogs:
         except KafkaException as error:
             raise unreachable(error) from error
 
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has; 0 when there is none."""
+        try:
+            found = self.admin.list_topics(timeout=WRITE_SECONDS).topics.get(topic)
+        except KafkaException as error:
+            raise unreachable(error) from error
+        return 0 if found is None else len(found.partitions)
+
     def follow(self, log: KafkaLog, partitions: int) -> None:
         """Read a topic from its beginning and go on for ever."""
         self._fresh.append((log, partitions))
@@ -289,6 +297,10 @@ class KafkaLog(Log):
             self._await(_Wait(seen, ends))
         else:
             _fail(seen, error if isinstance(error, StorageError) else unreachable(error))
+
+    def is_lost(self) -> bool:
+        """Whether somebody has deleted the topic since, or made another one with fewer partitions. Blocks."""
+        return self._logs.partitions(self.topic.name) < self._partitions
 
     def read_to_end(self) -> Future[None]:
         """Ends when the listener was told of all that is in the topic now; open transactions have ended then."""
