@@ -75,6 +75,7 @@ class StandaloneWorker:
         services = Services(config, configs, offsets, topics, plugins, self._calls, _cluster_id(database))
         if isinstance(offsets, OffsetsInKafka):
             services.open_offsets = offsets.open
+            offsets.transactions.exists = lambda name: name in configs.snapshot()
         services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
         services.pumps = pump_services(services, spark, topics)
         services.spark_trouble = lambda: spark.trouble

@@ -25,14 +25,14 @@ class OffsetsInKafka(OffsetStore):
 
     def __init__(self, log: KafkaLog, transactions: OffsetTransactions) -> None:
         super().__init__(log)
-        self._transactions = transactions
+        self.transactions = transactions
 
     def open(self, parsed: ConnectorConfig) -> None:
         """Know how a connector reaches its cluster. Raises ``ConfigError``."""
-        self._transactions.know(parsed)
+        self.transactions.know(parsed)
 
     def change(self, connector: str, changes: Iterable[Change]) -> Future[None]:
-        return self._transactions.write(self, connector, changes)
+        return self.transactions.write(self, connector, changes)
 
 
 def open_offsets(config: WorkerConfig, database: Database) -> OffsetStore:
