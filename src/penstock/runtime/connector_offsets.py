@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from penstock.api.errors import ConfigError, PluginError
+from penstock.storage.errors import StorageError
 from penstock.storage.kafka_log import KafkaLog, KafkaLogs
 from penstock.storage.kafka_log_topics import InternalTopic
 from penstock.storage.log import Log, LogRecord
@@ -25,7 +26,6 @@ from .topic_homes import BOOTSTRAP, OWN_OFFSETS_TOPIC, connection, producer_boot
 from .worker_config import WorkerConfig
 
 log = logging.getLogger(__name__)
-
 
 LOOK_SECONDS = 2.0
 """How long reading offsets may take before somebody looks whether their topic is still there."""
@@ -121,8 +121,12 @@ class ConnectorOffsets(OffsetStore):
             knowing.cancel()
 
     def _lost(self, connector: str) -> str | None:
+        """A topic of the connector's offsets that is not there any more, if Kafka says so."""
         logs = (cast(KafkaLog, each) for each in (self._shared.log, self.log_of(connector)))
-        return next((each.topic.name for each in logs if each.is_lost()), None)
+        try:
+            return next((each.topic.name for each in logs if each.is_lost()), None)
+        except StorageError:
+            return None
 
     def _open_if_known(self, connector: str, services: Services) -> None:
         config = services.configs.snapshot().connector_config(connector)

@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 WRITE_SECONDS = 30.0
 """How long a write is tried before it counts as failed, as in Kafka Connect."""
 START_SECONDS = 120.0
+LOOK_SECONDS = 5.0
 POLL_SECONDS = 0.1
 RETRY_SECONDS = 8.0
 """Brokers that start or change places refuse for a moment what they will answer soon."""
@@ -102,7 +103,7 @@ class KafkaLogs:
     def partitions(self, topic: str) -> int:
         """How many partitions a topic has; 0 when there is none."""
         try:
-            found = self.admin.list_topics(timeout=WRITE_SECONDS).topics.get(topic)
+            found = self.admin.list_topics(timeout=LOOK_SECONDS).topics.get(topic)
         except KafkaException as error:
             raise unreachable(error) from error
         return 0 if found is None else len(found.partitions)
