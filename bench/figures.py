@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 Better = Literal["more", "less"]
 
+_AND = " and "
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -64,6 +66,11 @@ class Findings:
     def from_json(cls, found: dict[str, Any]) -> Findings:
         figures = [Figure(**figure) for figure in found["figures"]]
         return cls(**{**found, "figures": {figure.key: figure for figure in figures}})
+
+
+def both_versions(first: str, second: str) -> str:
+    """What figures of two runs are said to be of: each version once."""
+    return _AND.join(sorted({*first.split(_AND), *second.split(_AND)}))
 
 
 def percentile(values: Sequence[float], share: float) -> float:

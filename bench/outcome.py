@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .chart import CHOSEN, chart
-from .figures import Findings
+from .figures import Findings, both_versions
 from .machine import is_noisy
 from .page import with_sections
 from .published import publish, together
@@ -77,7 +77,9 @@ class Outcome:
         if not quiet:
             return
         figures = {**before.figures, **quiet} if before else quiet
-        kept = Findings(self.peer.system, self.peer.version, self.peer.date, self.peer.machine, figures)
+        mixed = before is not None and not before.figures.keys() <= quiet.keys()
+        version = both_versions(before.version, self.peer.version) if before and mixed else self.peer.version
+        kept = Findings(self.peer.system, version, self.peer.date, self.peer.machine, figures)
         RECORDED.write_text(json.dumps(kept.to_json(), indent=1) + "\n")
 
     def publish(self) -> None:

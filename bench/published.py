@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
-from .figures import Findings
+from .figures import Findings, both_versions
 
 Steps = Mapping[str, Findings]
 """What was found in each step."""
@@ -36,9 +37,11 @@ def publish(run: Iterable[Findings], file: Path) -> dict[str, Steps]:
 
 
 def together(steps: Steps) -> Findings:
-    """All figures of a system, whenever they were taken; what else it says is of the last of them."""
+    """All figures of a system, whenever and of whichever version; what else it says is of the last of them."""
     last = max(steps.values(), key=lambda found: found.date)
-    return replace(last, figures={key: figure for found in steps.values() for key, figure in found.figures.items()})
+    version = reduce(both_versions, (found.version for found in steps.values()))
+    figures = {key: figure for found in steps.values() for key, figure in found.figures.items()}
+    return replace(last, version=version, figures=figures)
 
 
 def _by_step(run: Findings) -> dict[str, Findings]:

@@ -19,8 +19,8 @@ from bench.peer.topic_log import TopicLog
 from bench.report import markdown, ratio, shown
 
 
-def findings(*figures: Figure, system: str = "Penstock") -> Findings:
-    made = Findings(system, "1", "2026-01-01T00:00:00+00:00", "a machine")
+def findings(*figures: Figure, system: str = "Penstock", version: str = "1") -> Findings:
+    made = Findings(system, version, "2026-01-01T00:00:00+00:00", "a machine")
     made.add(figures)
     return made
 
@@ -122,8 +122,8 @@ def outcome(others: dict[str, float]) -> Outcome:
     return of_both([slow(10)], [slow(40)], others)
 
 
-def of_both(ours: Sequence[Figure], theirs: Sequence[Figure], others: dict[str, float]) -> Outcome:
-    peer = findings(*theirs, system="Kafka Connect")
+def of_both(ours: Sequence[Figure], theirs: Sequence[Figure], others: dict[str, float], version: str = "1") -> Outcome:
+    peer = findings(*theirs, system="Kafka Connect", version=version)
     return Outcome("2026-01-02T00:00:00+00:00", findings(*ours), peer, True, 1.0, others)
 
 
@@ -178,3 +178,22 @@ def test_the_chart_waits_for_all_it_shows_and_takes_each_from_the_last_run_that_
     assert rest[0].title in picture
     assert "20.0 ms" in picture
     assert "10.0 ms" not in picture
+
+
+def test_figures_that_were_taken_of_another_version_of_the_peer_go_on_saying_so(files: Path) -> None:
+    figures = [Figure(key, f"the {key}", "ms", 1.0) for key in CHOSEN]
+    of_both(figures, figures, {}, "4.1.1").publish()
+    of_both(figures, figures, {}, "4.1.1").record_peer()
+    again = [figure for figure in figures if figure.step == "latency"]
+    of_both(again, again, {}, "4.3.1").publish()
+    of_both(again, again, {}, "4.3.1").record_peer()
+    assert "Kafka Connect 4.1.1 and 4.3.1" in (files / "benchmarks.svg").read_text()
+    kept = recorded_peer()
+    assert kept is not None
+    assert kept.version == "4.1.1 and 4.3.1"
+    of_both(figures, figures, {}, "4.3.1").publish()
+    of_both(figures, figures, {}, "4.3.1").record_peer()
+    assert "4.1.1" not in (files / "benchmarks.svg").read_text()
+    kept = recorded_peer()
+    assert kept is not None
+    assert kept.version == "4.3.1"

@@ -1,10 +1,14 @@
-"""``PUT /connectors/{name}/fence``: what a worker asks of the leader before it starts exactly-once tasks (KIP-618)."""
+"""``PUT /connectors/{name}/fence``: what a worker asks of the leader before it starts exactly-once tasks (KIP-618).
+
+And the transactions that offsets are altered and reset in (KIP-875).
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -14,6 +18,7 @@ from penstock.runtime.session_keys import SigningSettings, sign
 from penstock.storage.config_records import read_session_key
 from tests.support.cluster import Cluster, wait_running
 from tests.support.kafka import KafkaBroker
+from tests.support.kafka_connect import transactions
 from tests.support.kafka_topics import records_in, values_in
 from tests.support.probes import SETTINGS, Probe, message, wait_for_spark
 from tests.support.waiting import wait_until
@@ -65,14 +70,19 @@ def task_counts(cluster: Cluster, name: str) -> list[int]:
 
 
 class Zombie:
-    """A former task that is amid a transaction."""
+    """A former task, or (without a number) a former leader that alters offsets, amid a transaction."""
 
-    def __init__(self, cluster: Cluster, source: Probe, task: int) -> None:
+    def __init__(self, cluster: Cluster, source: Probe, task: int | None = None) -> None:
         settings = {"bootstrap.servers": cluster.broker.bootstrap, "log_level": 0}
-        self._producer = Producer({**settings, "transactional.id": f"{cluster.group}-{source.name}-{task}"})
+        name = f"{cluster.group}-{source.name}"
+        self._producer = Producer({**settings, "transactional.id": name if task is None else f"{name}-{task}"})
         self._producer.init_transactions(60)
         self._producer.begin_transaction()
-        self._producer.produce(source.topic, b"zombie")
+        if task is None:
+            key = json.dumps([source.name, {"task": 0}], separators=(",", ":"))
+            self._producer.produce(cluster.settings["offset.storage.topic"], b'{"next":7}', key)
+        else:
+            self._producer.produce(source.topic, b"zombie")
         assert self._producer.flush(60) == 0
 
     def fails_to_commit(self) -> bool:
@@ -142,3 +152,47 @@ def test_former_tasks_are_fenced_before_offsets_are_changed(
     assert asked.http.delete(f"/connectors/{source.name}/offsets").status_code == 200
     assert [zombie.fails_to_commit() for zombie in zombies] == [True, True]
     assert task_counts(once, source.name) == [TASKS, 0]
+
+
+def stopped_at(source: Probe, number: int) -> list[dict[str, Any]]:
+    """Stop it, and have the offset of every task be this one; its offsets then."""
+    wait_until(lambda: len(source.offsets()) == TASKS, "both tasks have committed")
+    source.stop()
+    changed = source.alter(*(({"task": task}, {"next": number}) for task in range(TASKS)))
+    assert changed.status_code == 200, changed.text
+    return offsets_of(source)
+
+
+def offsets_of(source: Probe) -> list[dict[str, Any]]:
+    return sorted(source.offsets(), key=lambda entry: int(entry["partition"]["task"]))
+
+
+def test_offsets_are_altered_and_reset_in_transactions_of_the_connectors_own(once: Cluster, source: Probe) -> None:
+    own = f"{once.group}-{source.name}"
+    assert own not in transactions(once.broker)
+    assert [entry["offset"] for entry in stopped_at(source, 3)] == [{"next": 3}] * TASKS
+    assert transactions(once.broker)[own] == "CompleteCommit"
+    assert source.request("DELETE", "/offsets").status_code == 200
+    assert source.offsets() == []
+    source.ask("resume")
+    wait_running(once.any(), source.name, TASKS)
+
+
+def test_offsets_of_several_partitions_are_altered_all_or_none(
+    once: Cluster, asked: PenstockProcess, source: Probe
+) -> None:
+    before = stopped_at(source, 3)
+    entries = [({"task": 0}, {"next": 4}), ({"task": 1}, {"next": 4, "too much": "x" * 1_100_000})]
+    listed = [{"partition": partition, "offset": offset} for partition, offset in entries]
+    refused = asked.http.patch(f"/connectors/{source.name}/offsets", json={"offsets": listed})
+    assert "larger than it takes" in message(refused, 500)
+    assert offsets_of(source) == before
+    assert [entry["offset"] for entry in stopped_at(source, 5)] == [{"next": 5}] * TASKS
+
+
+def test_a_former_leader_amid_a_change_of_offsets_cannot_complete_it(once: Cluster, source: Probe) -> None:
+    stopped_at(source, 3)
+    zombie = Zombie(once, source)
+    after = stopped_at(source, 5)
+    assert zombie.fails_to_commit()
+    assert offsets_of(source) == after

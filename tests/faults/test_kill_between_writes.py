@@ -58,6 +58,16 @@ def on_kafka(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="module")
+def once_in_cluster(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
+    """Everything is in Kafka, with exactly-once support."""
+    folder = tmp_path_factory.mktemp("once")
+    cluster = Cluster(broker, folder, 1, {**SETTINGS, "exactly.once.source.support": "enabled"})
+    cluster.workers[0].environment = java_that_never_starts(folder)
+    with cluster:
+        yield cluster.any()
+
+
+@pytest.fixture(scope="module")
 def in_cluster(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PenstockProcess]:
     """Everything is in Kafka."""
     folder = tmp_path_factory.mktemp("cluster")
@@ -131,6 +141,23 @@ def test_killed_within_a_deletion_whose_offsets_are_in_kafka(
     assert_deleted(killed_deletion(on_kafka, tmp_path, kind, point))
 
 
+@pytest.mark.parametrize("worker", ["on_kafka", "once_in_cluster"])
+def test_killed_within_a_change_of_offsets_in_kafka(
+    request: pytest.FixtureRequest, tmp_path: Path, worker: str
+) -> None:
+    """They are written in one transaction: after the restart there are the old ones, or the new ones, of all."""
+    probe = Probe(request.getfixturevalue(worker), tmp_path, SOURCE, TOPIC)
+    probe.create(initial_state="STOPPED", offsets=[source_entry(task, 3) for task in range(2)])
+    killed_within(probe.worker, "together-in-kafka", "PATCH", f"/connectors/{probe.name}/offsets", changed_to(7))
+    wait_until(lambda: probe.request("GET").status_code == 200, "the connector is known")
+    assert nexts_of(probe) == [3, 3]
+    assert probe.request("PATCH", "/offsets", changed_to(8)).status_code == 200
+    assert nexts_of(probe) == [8, 8]
+    killed_within(probe.worker, "together-in-kafka", "DELETE", f"/connectors/{probe.name}/offsets")
+    wait_until(lambda: probe.request("GET").status_code == 200, "the connector is known")
+    assert nexts_of(probe) == [8, 8]
+
+
 def test_a_leader_that_dies_within_a_creation_is_tidied_up_after(in_cluster: PenstockProcess, tmp_path: Path) -> None:
     probe = killed_creation(in_cluster, tmp_path, SOURCE, "creation-offsets-written")
     assert_not_created(probe)
@@ -187,10 +214,22 @@ def assert_deleted(probe: Probe) -> None:
     assert probe.offsets() == []
 
 
+def changed_to(offset: int) -> dict[str, Any]:
+    return {"offsets": [source_entry(task, offset) for task in range(2)]}
+
+
+def source_entry(task: int, offset: int) -> dict[str, Any]:
+    return {"partition": {"task": task}, "offset": {"next": offset}}
+
+
+def nexts_of(probe: Probe) -> list[int]:
+    return [entry["offset"]["next"] for entry in probe.offsets()]
+
+
 def entry_of(kind: str, offset: int) -> dict[str, Any]:
     if kind == SINK:
         return {"partition": {"kafka_topic": TOPIC, "kafka_partition": 0}, "offset": {"kafka_offset": offset}}
-    return {"partition": {"task": 0}, "offset": {"next": offset}}
+    return source_entry(0, offset)
 
 
 def offset_of(probe: Probe) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.runtime.pipeline_files import load_pipeline_files
-from penstock.runtime.provisioning.desired import Desired, Scope
+from penstock.runtime.provisioning.desired import API, WORKER, Desired, Scope
 from penstock.runtime.provisioning.documents import parse_documents
 from penstock.runtime.provisioning.reading import read_documents
 from penstock.runtime.requests import OffsetEntry, TargetState
@@ -208,3 +208,20 @@ def test_a_path_that_is_not_there_answers_for_nothing(tmp_path: Path) -> None:
     (problem,) = loaded.problems
     assert "No such file or directory" in problem.message
     assert not loaded.desired().scope.holds(str(tmp_path / "gone" / "a.yaml"), "worker")
+
+
+def test_an_empty_folder_of_a_worker_deletes_nothing_until_a_file_says_so(tmp_path: Path) -> None:
+    full, empty = tmp_path / "full", tmp_path / "empty"
+    full.mkdir()
+    empty.mkdir()
+    (full / "a.json").write_text('{"pipelines": [{"id": "a"}]}')
+
+    def holds(origin: str) -> tuple[bool, list[str]]:
+        desired = load_pipeline_files([full, empty]).desired(origin)
+        assert not any(problem.is_error for problem in desired.problems)
+        return desired.scope.holds(str(empty / "b.json"), origin), [problem.file for problem in desired.problems]
+
+    assert holds(WORKER) == (False, [str(empty)])
+    assert holds(API) == (True, [])
+    (empty / "nothing.yaml").write_text("pipelines: []\n")
+    assert holds(WORKER) == (True, [])

@@ -1,4 +1,4 @@
-"""What Kafka Connect 4.1.1 was seen to do with single records, done again: converters, transforms, predicates."""
+"""What Kafka Connect 4.3.1 was seen to do with single records, done again: converters, transforms, predicates."""
 
 from __future__ import annotations
 

@@ -32,7 +32,8 @@ from penstock.runtime.planning import Planner
 from penstock.runtime.pump import PumpServices
 from penstock.runtime.requests import TaskId
 from penstock.runtime.source_pump import SourcePump
-from penstock.runtime.topic_homes import kafka_home, open_offsets
+from penstock.runtime.standalone_offsets import open_offsets
+from penstock.runtime.topic_homes import kafka_home
 from penstock.runtime.worker_config import WorkerConfig
 from penstock.spark.splits import Receipt
 from penstock.storage.errors import PassingStorageError

@@ -11,7 +11,7 @@ from penstock.spark.loading import load
 from penstock.spark.splits import ErrorPolicy
 
 TRANSFORMS = "org.apache.kafka.connect.transforms"
-SINK = {"connector.class": "FileStreamSink", "name": " c ", "topics": "a, b,a", "file": "f"}
+SINK = {"connector.class": "FileStreamSink", "name": " c ", "topics": "a, b", "file": "f"}
 SOURCE = {"connector.class": "FileStreamSource", "name": "c", "topic": "t"}
 WORKER = {"key.converter": "String", "value.converter": "JsonConverter", "value.converter.schemas.enable": "false"}
 

@@ -205,8 +205,10 @@ def test_a_sink_does_not_read_its_dead_letters(plugins: Plugins) -> None:
     }
 
 
-def test_repeated_topics_are_accepted(plugins: Plugins) -> None:
-    assert run(plugins, {**SINK, "topics": "a,a"}).error_count == 0
+@pytest.mark.parametrize(("topics", "trouble"), [("a,b,a", "duplicated"), ("a,,b", "empty")])
+def test_a_sink_names_each_topic_once(plugins: Plugins, topics: str, trouble: str) -> None:
+    found = run(plugins, {**SINK, "topics": topics})
+    assert errors(found) == {"topics": [f"Configuration 'topics' values must not be {trouble}."]}
 
 
 def test_a_sink_in_a_cluster_keeps_out_of_the_workers_group(plugins: Plugins) -> None:
@@ -370,3 +372,10 @@ def test_definitions_that_cannot_be_given(
 
 def test_connector_has_a_default_check() -> None:
     assert Connector.validate(PickySource(), {}) == {}
+
+
+def test_the_place_of_a_key_is_told_in_the_words_of_kafka_connect_before_and_since_4_3(plugins: Plugins) -> None:
+    definition = entry(run(plugins, SOURCE), "transforms")["definition"]
+    assert definition["order"] == definition["order_in_group"] > 0
+    for key in plugin_config(plugins, "FileStreamSource", None):
+        assert key["order"] == key["order_in_group"]

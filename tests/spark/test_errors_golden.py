@@ -1,4 +1,4 @@
-"""Error tolerance and dead letters as observed on Kafka Connect 4.1.1 with its file sink (cases in ``errors.json``)."""
+"""Error tolerance and dead letters as observed on Kafka Connect 4.3.1 with its file sink (cases in ``errors.json``)."""
 
 from __future__ import annotations
 

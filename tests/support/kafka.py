@@ -18,7 +18,7 @@ from .alone import alone
 from .ports import free_port
 from .waiting import wait_until
 
-VERSION = "4.1.1"
+VERSION = "4.3.1"
 PACKAGE = f"org.apache.kafka:kafka_2.13:{VERSION}"
 CACHE = Path(__file__).parents[2] / ".cache" / f"kafka-{VERSION}"
 FETCH_SECONDS = 600.0

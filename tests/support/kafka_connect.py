@@ -14,7 +14,7 @@ import pyspark
 from penstock.spark.java import find_java
 
 from .alone import alone
-from .kafka import CACHE, FETCH_SECONDS, VERSION, class_path
+from .kafka import CACHE, FETCH_SECONDS, VERSION, KafkaBroker, class_path
 from .ports import free_port
 from .waiting import wait_until
 
@@ -55,6 +55,17 @@ def _fetch(folder: Path, version: str) -> None:
     environment = {**os.environ, "SPARK_HOME": str(home), "JAVA_HOME": str(find_java().home)}
     with (folder / "fetch.log").open("wb") as log:
         subprocess.run(command, stdout=log, stderr=log, env=environment, timeout=FETCH_SECONDS, check=False, cwd=folder)
+
+
+def transactions(broker: KafkaBroker) -> dict[str, str]:
+    """The state of each transactional id that the broker knows of, told by Kafka's own command line."""
+    tool = ["org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", broker.bootstrap, "list"]
+    java = str(find_java().home / "bin" / "java")
+    said = subprocess.run([java, "-cp", connect_class_path(), *tool], capture_output=True, text=True, timeout=120)
+    assert said.returncode == 0, said.stdout + said.stderr
+    head, *rows = [line.split() for line in said.stdout.splitlines() if line.strip()]
+    assert head == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
+    return {row[0]: row[-1] for row in rows}
 
 
 class KafkaConnect:

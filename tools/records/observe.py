@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from penstock.spark.java import find_java  # noqa: E402
 from tests.records.casefile import dump, from_bytes, to_bytes  # noqa: E402
 
-KAFKA = "4.1.1"
+KAFKA = "4.3.1"
 PACKAGES = ("connect-runtime", "connect-json", "connect-transforms", "connect-file")
 CASES = ROOT / "tests" / "records" / "public"
 BUILD = ROOT / "build" / "record-goldens"

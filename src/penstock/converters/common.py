@@ -8,7 +8,7 @@ from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, one_of
 from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.record import Schema
 
-KAFKA_VERSION = "4.1.1"
+KAFKA_VERSION = "4.3.1"
 
 CONVERTER_TYPE = ConfigKey(
     "converter.type",

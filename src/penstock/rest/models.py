@@ -131,6 +131,7 @@ class KeyDefinition(msgspec.Struct):
     display_name: str
     dependents: list[str]
     order: int
+    order_in_group: int
 
 
 class KeyValue(msgspec.Struct):

@@ -23,8 +23,9 @@ from .provisioning.provisioner import Applied
 from .services import Services
 from .spark_host import SparkHost
 from .standalone import StandaloneHerder
+from .standalone_offsets import OffsetsInKafka, open_offsets
 from .statuses import Statuses
-from .topic_homes import open_home, open_offsets
+from .topic_homes import open_home
 from .worker import Worker
 from .worker_config import WorkerConfig
 from .worker_parts import RuntimeLoop, attach, pump_services
@@ -72,6 +73,9 @@ class StandaloneWorker:
         self._runtime.start()
         plugins = Plugins([str(folder) for folder in config.plugin_path])
         services = Services(config, configs, offsets, topics, plugins, self._calls, _cluster_id(database))
+        if isinstance(offsets, OffsetsInKafka):
+            services.open_offsets = offsets.open
+            offsets.transactions.exists = lambda name: name in configs.snapshot()
         services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
         services.pumps = pump_services(services, spark, topics)
         services.spark_trouble = lambda: spark.trouble

@@ -108,7 +108,7 @@ def parse_connector_config(
         header_converter=converter_ref(plugins, worker, settings, "header.converter"),
         links=_links(plugins, settings),
         errors=error_policy(parsed, settings),
-        topics=tuple(dict.fromkeys(filter(None, parsed["topics"]))) if is_sink else (),
+        topics=tuple(parsed["topics"]) if is_sink else (),
         topics_regex=parsed["topics.regex"] if is_sink else "",
         group_id=consumer_group(worker, settings) if is_sink else "",
         topic_groups=() if is_sink else topic_groups(worker, settings),

@@ -12,19 +12,25 @@ from dataclasses import dataclass
 from typing import cast
 
 from penstock.api.errors import ConfigError, PluginError
+from penstock.storage.errors import StorageError
 from penstock.storage.kafka_log import KafkaLog, KafkaLogs
 from penstock.storage.kafka_log_topics import InternalTopic
 from penstock.storage.log import Log, LogRecord
 from penstock.storage.offset_store import Change, Offset, OffsetKeys, OffsetStore, Partition
 
 from .connector_config import ConnectorConfig
+from .distributed_settings import client_settings
+from .offset_transactions import OffsetTransactions
 from .services import Services
-from .topic_homes import BOOTSTRAP, OWN_OFFSETS_TOPIC, connector_clients, producer_bootstrap, wants_exactly_once
+from .topic_homes import BOOTSTRAP, OWN_OFFSETS_TOPIC, connection, producer_bootstrap, wants_exactly_once
 from .worker_config import WorkerConfig
 
 log = logging.getLogger(__name__)
 
-_CONNECTION = ("bootstrap.servers", "security.", "sasl.", "ssl.", "enable.ssl.")
+LOOK_SECONDS = 2.0
+"""How long reading offsets may take before somebody looks whether their topic is still there."""
+
+Write = Callable[[OffsetStore, Sequence[Change]], Future[None]]
 
 
 @dataclass(frozen=True)
@@ -48,13 +54,7 @@ def own_topic(config: WorkerConfig, parsed: ConnectorConfig) -> OwnTopic | None:
     topic = wanted or str(config.values["offset.storage.topic"])
     if not elsewhere and topic == config.values["offset.storage.topic"]:
         return None
-    return OwnTopic(connection(worker, parsed), topic)
-
-
-def connection(worker: Mapping[str, str], parsed: ConnectorConfig) -> tuple[tuple[str, str], ...]:
-    """How the cluster is reached that a source writes to, in librdkafka's words."""
-    settings = dict(connector_clients(worker, parsed).producer)
-    return tuple(sorted((key, str(value)) for key, value in settings.items() if key.startswith(_CONNECTION)))
+    return OwnTopic(tuple(connection(worker, parsed).items()), topic)
 
 
 class ConnectorOffsets(OffsetStore):
@@ -69,6 +69,8 @@ class ConnectorOffsets(OffsetStore):
         self._create = create
         self._shared = shared
         self._config = config
+        self._once = wants_exactly_once(config.properties)
+        self.transactions = OffsetTransactions(config.properties, client_settings(config))
         self._opening = threading.Lock()
         self._stores: dict[OwnTopic, OffsetStore] = {}
         self._logs: list[KafkaLogs] = []
@@ -84,6 +86,8 @@ class ConnectorOffsets(OffsetStore):
 
     def open(self, parsed: ConnectorConfig) -> None:
         """Have the connector's own topic, if it wants one, made and read. Raises a ``StorageError``."""
+        if self._once:
+            self.transactions.know(parsed)
         wanted = own_topic(self._config, parsed)
         if wanted is None:
             self._own.pop(parsed.name, None)
@@ -102,6 +106,27 @@ class ConnectorOffsets(OffsetStore):
         await services.user_code(f"offsets of {connector}", lambda: self._open_if_known(connector, services))
         logs = {self._shared.log, self.log_of(connector)}
         await asyncio.gather(*(asyncio.wrap_future(cast(KafkaLog, each).read_to_end()) for each in logs))
+
+    async def remember(self, connector: str, services: Services) -> None:
+        """As :meth:`know`, for who only wants to see them: where a topic was deleted, what is known is all there is."""
+        knowing = asyncio.ensure_future(self.know(connector, services))
+        try:
+            if not (await asyncio.wait({knowing}, timeout=LOOK_SECONDS))[0]:
+                lost = await services.user_code("looking for offsets topics", lambda: self._lost(connector))
+                if lost is not None:
+                    log.warning("The offsets topic %s was deleted. The offsets of %s are those before", lost, connector)
+                    return
+            await knowing
+        finally:
+            knowing.cancel()
+
+    def _lost(self, connector: str) -> str | None:
+        """A topic of the connector's offsets that is not there any more, if Kafka says so."""
+        logs = (cast(KafkaLog, each) for each in (self._shared.log, self.log_of(connector)))
+        try:
+            return next((each.topic.name for each in logs if each.is_lost()), None)
+        except StorageError:
+            return None
 
     def _open_if_known(self, connector: str, services: Services) -> None:
         config = services.configs.snapshot().connector_config(connector)
@@ -132,23 +157,32 @@ class ConnectorOffsets(OffsetStore):
         return self._own.get(connector, self._shared).keys(connector)
 
     def put(self, connector: str, changes: Iterable[Change]) -> Future[None]:
+        return self._write(connector, list(changes), lambda store, changes: store.put(connector, changes))
+
+    def change(self, connector: str, changes: Iterable[Change]) -> Future[None]:
+        if not self._once:
+            return self.put(connector, changes)
+        return self._write(
+            connector, list(changes), lambda store, changes: self.transactions.write(store, connector, changes)
+        )
+
+    def _write(self, connector: str, changes: Sequence[Change], write: Write) -> Future[None]:
+        """To the topic that counts as ``write`` does it, and the copy, where there is one, without more ado."""
         own = self._own.get(connector)
-        changes = list(changes)
         if own is None:
-            return self._shared.put(connector, changes)
+            return write(self._shared, changes)
         own.check(changes)
         gone = [change for change in changes if change[1] is None]
         kept = [change for change in changes if change[1] is not None]
         return _one_after_the_other(
             lambda: self._shared.put(connector, gone),
-            lambda: own.put(connector, changes),
+            lambda: write(own, changes),
             lambda: self._shared.put(connector, kept),
         )
 
     def _opened(self, wanted: OwnTopic) -> OffsetStore:
         values = self._config.values
-        once = wants_exactly_once(self._config.properties)
-        logs = KafkaLogs(dict(wanted.connection), f"{values['group.id']}-{wanted.name}-offsets", once)
+        logs = KafkaLogs(dict(wanted.connection), f"{values['group.id']}-{wanted.name}-offsets", self._once)
         topic = InternalTopic(
             wanted.name,
             OWN_OFFSETS_TOPIC,

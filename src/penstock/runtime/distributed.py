@@ -218,9 +218,9 @@ class DistributedHerder(SharedHerder):
         return await self._other_workers.log_lines(name, lines, sorted(workers), known)
 
     async def _offsets_of(self, name: str) -> Sequence[OffsetEntry]:
-        """With all that tasks on other workers have committed."""
+        """With all that tasks on other workers have committed, as far as it can still be read."""
         self.changes.found(name)
-        await self._source_offsets.know(name, self.services)
+        await self._source_offsets.remember(name, self.services)
         return await self.changes.read_offsets(name)
 
     async def _pause_or_resume(self, name: str, state: TargetState) -> None:

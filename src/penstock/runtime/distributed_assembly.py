@@ -125,6 +125,8 @@ class DistributedWorker:
             sync_seconds,
             farewells,
         )
+        offsets.transactions.exists = lambda name: name in configs.snapshot()
+        offsets.transactions.may_write = lambda: member.is_leader
         services.statuses.generation = lambda: member.generation
         services.pumps = pump_services(services, spark, leased(home, lambda: member.membership.lease.is_valid))
         services.spark_trouble = lambda: spark.trouble

@@ -94,7 +94,7 @@ class OffsetChanges:
         return await self._altering_source(name, config, [*left, *changes])
 
     async def open(self, config: Raw) -> None:
-        """Know the offsets topic of a connector's own, be the connector new."""
+        """Know the offsets topic of a connector's own and its login, be the connector new."""
         services = self._services
         if not self._is_sink(config):
             with _refused():
@@ -114,7 +114,8 @@ class OffsetChanges:
 
     async def _altering_source(self, name: str, config: Raw, changes: Sequence[Change]) -> AgreedChange:
         checked = await self._ask(name, config, changes)
-        return AgreedChange(checked, lambda: self._services.offsets.put(name, changes))
+        await self.open(config)
+        return AgreedChange(checked, lambda: self._services.offsets.change(name, changes))
 
     async def forget(self, name: str, config: Raw) -> bool:
         """Reset all offsets; whether the connector has checked that."""
@@ -127,7 +128,9 @@ class OffsetChanges:
             changes = dict.fromkeys(await self._positions_to_reset(name, config))
         else:
             changes = [(partition, None) for partition, _ in self._services.offsets.all(name)]
-        return self.forgotten(name, config, await self._ask(name, config, changes))
+        checked = await self._ask(name, config, changes)
+        await self.open(config)
+        return self.forgotten(name, config, checked)
 
     def forgotten(self, name: str, config: Raw, checked: bool = True) -> AgreedChange:
         """The reset of all offsets of a connector that has agreed to it before."""
@@ -146,7 +149,7 @@ class OffsetChanges:
             with contextlib.suppress(BadRequest, UnknownPlugin):
                 await self.open(config)
             gone = [(partition, None) for partition, _ in self._services.offsets.all(name)]
-            await asyncio.wrap_future(self._services.offsets.put(name, [*gone, *rules.source_changes(before)]))
+            await asyncio.wrap_future(self._services.offsets.change(name, [*gone, *rules.source_changes(before)]))
 
     def _positions_change(
         self, name: str, config: Raw, positions: Mapping[TopicPartition, int | None], checked: bool = False

@@ -20,11 +20,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .properties import read_text
-from .provisioning.desired import API, Desired, Scope
+from .provisioning.desired import API, WORKER, Desired, Scope
 from .provisioning.documents import Document, parse_documents
-from .provisioning.problems import Problem
+from .provisioning.problems import WARNING, Problem
 from .provisioning.reading import read_documents
 
+_EMPTY = (
+    "There is no pipeline file. Is a volume not mounted? What files have declared before stays: nothing is deleted. If "
+    "it is to go, leave a file here that says 'pipelines: []'."
+)
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
@@ -32,19 +36,22 @@ SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 class PipelineFiles:
     """The documents of some files, what is wrong with the files, and whether everything asked for was there.
 
-    ``roots`` are the paths that were asked for, as the files in them are called.
+    ``roots`` are the paths that were asked for, as the files in them are called, ``empty`` those without any file.
     """
 
     documents: list[Document] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
     roots: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
     whole: bool = True
 
     def desired(self, origin: str = API) -> Desired:
-        """What the files want together."""
-        scope = Scope(tuple(self.roots), origin, self.whole)
-        return read_documents(self.documents, scope, self.problems, self.unread)
+        """What the files want together. Of a worker's own files, nothing counts as gone while a folder is empty."""
+        kept = self.empty if origin == WORKER else []
+        scope = Scope(tuple(self.roots), origin, self.whole and not kept)
+        problems = [*self.problems, *(Problem(_EMPTY, root, severity=WARNING) for root in kept)]
+        return read_documents(self.documents, scope, problems, self.unread)
 
 
 def load_pipeline_files(paths: Sequence[Path], name: str | None = None) -> PipelineFiles:
@@ -64,6 +71,8 @@ def load_pipeline_files(paths: Sequence[Path], name: str | None = None) -> Pipel
             text = f"Cannot read '{path}': {error.strerror or error}."
             loaded.problems.append(Problem(text, root, suggestion="Check the path and the permissions."))
             continue
+        if not files:
+            loaded.empty.append(root)
         for file in files:
             _load(file, _called(file, path, name), loaded)
     return loaded

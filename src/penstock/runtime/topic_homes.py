@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 from penstock.api.errors import ConfigError
 from penstock.storage.offset_store import OffsetStore
 from penstock.storage.sqlite import Database
-from penstock.storage.sqlite_log import SqliteLog
 from penstock.topics.embedded import EmbeddedTopics
 from penstock.topics.interface import TopicHome
 
@@ -25,6 +24,8 @@ EXACTLY_ONCE = "exactly.once.source.support"
 OFFSETS_TOPIC = "offset.storage.topic"
 OWN_OFFSETS_TOPIC = "offsets.storage.topic"
 
+_CONNECTION = ("bootstrap.servers", "security.", "sasl.", "ssl.", "enable.ssl.")
+
 LONGEST_PART_OF_TIMEOUT = 2 / 3
 """A transaction that collects batches is committed before Kafka loses its patience (``transaction.timeout.ms``)."""
 
@@ -37,44 +38,6 @@ def in_kafka(worker: Mapping[str, str]) -> bool:
 def wants_exactly_once(worker: Mapping[str, str]) -> bool:
     """Whether sources of a worker write with transactions."""
     return in_kafka(worker) and worker.get(EXACTLY_ONCE, "").strip().lower() == "enabled"
-
-
-def open_offsets(config: WorkerConfig, database: Database) -> OffsetStore:
-    """The source offsets of a standalone worker, started: in its database, or where transactions can reach them.
-
-    Raises ``WorkerConfigError``.
-    """
-    worker = config.properties
-    if wants_exactly_once(worker):
-        missing = [key for key in ("group.id", OFFSETS_TOPIC) if not worker.get(key, "").strip()]
-        if missing:
-            raise WorkerConfigError(
-                f"{EXACTLY_ONCE}=enabled needs {' and '.join(missing)}: transactions are named after the group "
-                f"and write source offsets to that topic of the same Kafka cluster. Set them, or leave {EXACTLY_ONCE} "
-                "out."
-            )
-        store = _offsets_in_kafka(worker)
-    else:
-        store = OffsetStore(SqliteLog(database, "offsets"))
-    store.start()
-    return store
-
-
-def _offsets_in_kafka(worker: Mapping[str, str]) -> OffsetStore:
-    from penstock.storage.kafka_log import KafkaLogs
-    from penstock.storage.kafka_log_topics import InternalTopic
-    from penstock.topics.kafka.clients import compose
-
-    settings = {**dict(compose(worker).admin), "log_level": "2"}
-    logs = KafkaLogs(settings, f"{worker['group.id']}-offsets", ends_transactions=True)
-    topic = InternalTopic(
-        worker[OFFSETS_TOPIC],
-        OFFSETS_TOPIC,
-        "source connector offsets",
-        partitions=int(worker.get("offset.storage.partitions", "25")),
-        replication=int(worker.get("offset.storage.replication.factor", "3")),
-    )
-    return OffsetStore(logs.log(topic))
 
 
 def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: OffsetStore) -> ExactlyOnce | None:
@@ -98,6 +61,12 @@ def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: Of
     timeout = float(settings.get("transaction.timeout.ms", "60000")) / 1000
     interval = min(interval, timeout * LONGEST_PART_OF_TIMEOUT)
     return ExactlyOnce(worker["group.id"], log.topic.name, log.read_to_end, boundary, interval, timeout)
+
+
+def connection(worker: Mapping[str, str], parsed: ConnectorConfig) -> dict[str, str]:
+    """How the cluster is reached that a source writes to, in librdkafka's words."""
+    settings = dict(connector_clients(worker, parsed).producer)
+    return {key: str(value) for key, value in sorted(settings.items()) if key.startswith(_CONNECTION)}
 
 
 def producer_bootstrap(worker: Mapping[str, str], parsed: ConnectorConfig) -> str:

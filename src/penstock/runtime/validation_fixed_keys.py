@@ -15,6 +15,7 @@ from penstock.api.config import (
     one_of,
     one_of_ignoring_case,
     regex,
+    unique_list,
 )
 from penstock.api.errors import ConfigError
 
@@ -267,6 +268,7 @@ SINK_KEYS = [
         HIGH,
         "The topics to read, separated by commas.",
         default=[],
+        validator=unique_list(),
     ),
     framework_key(
         "topics.regex",

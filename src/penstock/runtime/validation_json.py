@@ -25,7 +25,7 @@ class Findings:
 
 
 def definition_json(key: ConfigKey, prefix: str = "") -> dict[str, Any]:
-    """How the API describes a key."""
+    """How the API describes a key, its place in the group in the words of Kafka Connect before 4.3 and since."""
     return {
         "name": prefix + key.name,
         "type": key.type.value,
@@ -38,6 +38,7 @@ def definition_json(key: ConfigKey, prefix: str = "") -> dict[str, Any]:
         "display_name": key.display_name,
         "dependents": [prefix + name for name in key.dependents],
         "order": key.order,
+        "order_in_group": key.order,
     }
 
 

@@ -10,9 +10,9 @@ from weakref import WeakValueDictionary
 
 from penstock.storage.config_snapshot import ConnectorEntry
 
-from .connector_offsets import connection
 from .requests import BadRequest, Conflict, NotFound, RequestError
 from .services import Services
+from .topic_homes import connection
 
 SECONDS = 30.0
 AT_ONCE = 8
@@ -55,7 +55,7 @@ class ZombieFencing:
 
         def fence() -> None:
             parsed = services.parse(services.resolve(config))
-            self._fence(dict(connection(services.config.properties, parsed)), ids)
+            self._fence(connection(services.config.properties, parsed), ids)
 
         work = services.calls.run(f"fencing {name}", SECONDS, fence)
         try:

@@ -21,6 +21,7 @@ from .kafka_complaints import Complaints
 from .kafka_log_ends import Ends, Offsets
 from .kafka_log_leader import LeaderWriter
 from .kafka_log_topics import InternalTopic, ensure_topic
+from .kafka_transactions import write_together
 from .log import Listener, Log, LogRecord
 
 logger = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 WRITE_SECONDS = 30.0
 """How long a write is tried before it counts as failed, as in Kafka Connect."""
 START_SECONDS = 120.0
+LOOK_SECONDS = 5.0
 POLL_SECONDS = 0.1
 RETRY_SECONDS = 8.0
 """Brokers that start or change places refuse for a moment what they will answer soon."""
@@ -97,6 +99,14 @@ class KafkaLogs:
             return str(self.admin.list_topics(timeout=WRITE_SECONDS).cluster_id)
         except KafkaException as error:
             raise unreachable(error) from error
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has; 0 when there is none."""
+        try:
+            found = self.admin.list_topics(timeout=LOOK_SECONDS).topics.get(topic)
+        except KafkaException as error:
+            raise unreachable(error) from error
+        return 0 if found is None else len(found.partitions)
 
     def follow(self, log: KafkaLog, partitions: int) -> None:
         """Read a topic from its beginning and go on for ever."""
@@ -255,12 +265,43 @@ class KafkaLog(Log):
             self._logs.send(self.topic.name, record, delivered)
         return seen
 
+    def append_together(
+        self,
+        records: Sequence[LogRecord],
+        settings: Mapping[str, Any],
+        transactional_id: str,
+        may_write: Callable[[], bool],
+    ) -> Future[None]:
+        """As :meth:`append`, but all or nothing: in one transaction of a client of its own with these settings.
+
+        ``may_write`` is asked on another thread, right before the first record.
+        """
+        seen: Future[None] = Future()
+        if not records:
+            seen.set_result(None)
+            return seen
+
+        def write() -> None:
+            try:
+                ends = write_together(settings, transactional_id, self.topic.name, records, may_write)
+            except Exception as error:
+                self._written(seen, error, {})
+            else:
+                self._written(seen, None, ends)
+
+        threading.Thread(target=write, name=f"writing-{transactional_id}", daemon=True).start()
+        return seen
+
     def _written(self, seen: Future[None], error: BaseException | None, ends: Offsets) -> None:
-        """The leader's writer has ended."""
+        """A transaction has ended."""
         if error is None:
             self._await(_Wait(seen, ends))
         else:
             _fail(seen, error if isinstance(error, StorageError) else unreachable(error))
+
+    def is_lost(self) -> bool:
+        """Whether somebody has deleted the topic since, or made another one with fewer partitions. Blocks."""
+        return self._logs.partitions(self.topic.name) < self._partitions
 
     def read_to_end(self) -> Future[None]:
         """Ends when the listener was told of all that is in the topic now; open transactions have ended then."""

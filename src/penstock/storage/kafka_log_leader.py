@@ -5,30 +5,32 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from .errors import PassingStorageError
+from .kafka_transactions import (
+    CLAIM_SECONDS,
+    COMMIT_SECONDS,
+    Offsets,
+    is_fencing,
+    kafka_error,
+    patiently,
+    produce,
+    transactional,
+)
 from .log import LogRecord
 
 logger = logging.getLogger(__name__)
-
-CLAIM_SECONDS = 30.0
-COMMIT_SECONDS = 30.0
-TRANSACTION_MS = 10_000
-"""A leader that dies in a transaction holds up readers no longer than this, or until the next one begins."""
 
 NOT_LEADER = (
     "This worker cannot prove any more that it leads its cluster: nothing was written. Try again; the request will go "
     "to the new leader."
 )
 
-Offsets = dict[int, int]
 Done = Callable[[BaseException | None, Offsets], None]
-_FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FATAL)
 
 
 class Fenced(PassingStorageError):
@@ -45,15 +47,7 @@ class LeaderWriter:
     def __init__(
         self, settings: Mapping[str, Any], transactional_id: str, topic: str, may_claim: Callable[[], bool]
     ) -> None:
-        self._settings = {
-            "log_level": 2,
-            **settings,
-            "client.id": f"{transactional_id}-leader",
-            "transactional.id": transactional_id,
-            "transaction.timeout.ms": TRANSACTION_MS,
-            "acks": "all",
-            "linger.ms": 0,
-        }
+        self._settings = transactional(settings, transactional_id, f"{transactional_id}-leader")
         self._topic = topic
         self._may_claim = may_claim
         self._producer: Producer | None = None
@@ -112,37 +106,17 @@ class LeaderWriter:
         try:
             producer = self._claimed()
             producer.begin_transaction()
-            ends = self._produce(producer, records)
-            _patiently(lambda: producer.commit_transaction(COMMIT_SECONDS))
+            ends = produce(producer, self._topic, records)
+            patiently(lambda: producer.commit_transaction(COMMIT_SECONDS))
         except (KafkaException, SystemError) as error:
-            self._give_up(_kafka_error(error))
+            self._give_up(kafka_error(error))
             raise
-        return ends
-
-    def _produce(self, producer: Producer, records: Sequence[LogRecord]) -> Offsets:
-        ends: Offsets = {}
-        failures: list[KafkaError] = []
-
-        def delivered(error: KafkaError | None, message: Message) -> None:
-            if error is not None:
-                failures.append(error)
-                return
-            at, offset = message.partition(), message.offset()
-            assert at is not None
-            assert offset is not None
-            ends[at] = max(ends.get(at, 0), offset + 1)
-
-        for record in records:
-            producer.produce(self._topic, key=record.key, value=record.value, on_delivery=delivered)
-        producer.flush(COMMIT_SECONDS)
-        if failures:
-            raise KafkaException(failures[0])
         return ends
 
     def _give_up(self, error: KafkaError) -> None:
         """After a failure: abort when that can be done, else begin again with a new claim."""
         producer, self._producer = self._producer, None
-        if error.fatal() or error.code() in _FENCED:
+        if is_fencing(error):
             logger.warning("Another worker has claimed the right to write to %s: %s", self._topic, error.str())
             raise Fenced(NOT_LEADER)
         if producer is not None and error.txn_requires_abort():
@@ -151,22 +125,3 @@ class LeaderWriter:
                 self._producer = producer
             except KafkaException as failed:
                 logger.info("A transaction on %s is left to be ended by the next claim: %s", self._topic, failed)
-
-
-def _kafka_error(error: BaseException | None) -> KafkaError:
-    """What Kafka said. A fatal error in a callback comes out of the client as another one's cause."""
-    while error is not None and not isinstance(error, KafkaException):
-        error = error.__cause__ or error.__context__
-    return KafkaError(KafkaError._FATAL) if error is None else error.args[0]
-
-
-def _patiently(call: Callable[[], Any]) -> None:
-    """Repeat a call that may be repeated until its outcome is known."""
-    until = time.monotonic() + COMMIT_SECONDS
-    while True:
-        try:
-            call()
-            return
-        except KafkaException as error:
-            if not error.args[0].retriable() or time.monotonic() > until:
-                raise

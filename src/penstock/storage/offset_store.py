@@ -95,9 +95,13 @@ class OffsetStore:
         """Set offsets, or (``None``) forget them; all or nothing. Checks them first."""
         return self.log.append(self.records(connector, changes))
 
+    def change(self, connector: str, changes: Iterable[Change]) -> Future[None]:
+        """What :meth:`put` does, for somebody who alters or resets offsets while nothing of the connector runs."""
+        return self.put(connector, changes)
+
     def reset(self, connector: str) -> Future[None]:
         """Forget every offset of a connector; all or nothing."""
-        return self.put(connector, [(partition, None) for partition, _ in self.all(connector)])
+        return self.change(connector, [(partition, None) for partition, _ in self.all(connector)])
 
     def check(self, changes: Iterable[Change]) -> None:
         """Raises :class:`~penstock.api.errors.DataError` for what is not a map of primitive values."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from penstock.api.batch import Batch
-from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, non_null, one_of
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, non_null, one_of, unique_list
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.header_check import check_header
 from penstock.api.record import Field, Header, Record, Schema, get_field
@@ -35,7 +35,7 @@ class DropHeaders(Transform):
             "headers",
             Type.LIST,
             importance=Importance.HIGH,
-            validator=non_empty_list,
+            validator=unique_list(allow_empty=False),
             doc="The names of the headers to take off.",
         ),
     )

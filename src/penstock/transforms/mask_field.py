@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.api.batch import Batch, Column
-from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, non_empty_string
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, non_empty_string, unique_list
 from penstock.api.errors import DataError
 from penstock.api.logical import from_millis
 from penstock.api.record import Float32, Int8, Int16, Int32, Record, Schema
@@ -20,7 +20,7 @@ from .columns import Members, are_complete, column_of, members_of, same
 from .java.hash_order import hash_map_order
 from .java.numbers import parse_big_decimal, to_double, to_float, to_integer
 from .sides import KeySide, SidedTransform, ValueSide
-from .structs import REPLACE_NULL, SchemaCache, StructCopier, non_empty_list, require_map, require_struct
+from .structs import REPLACE_NULL, SchemaCache, StructCopier, require_map, require_struct
 
 _PURPOSE = "mask fields"
 
@@ -79,7 +79,7 @@ class MaskField(SidedTransform):
             "fields",
             Type.LIST,
             importance=Importance.HIGH,
-            validator=non_empty_list,
+            validator=unique_list(allow_empty=False),
             doc="The fields to overwrite.",
         ),
         ConfigKey(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from penstock.api.batch import Batch, Column
-from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, unique_list
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Field, Record, Schema
 from penstock.api.validation import validate_value
@@ -54,8 +54,17 @@ class ReplaceField(SidedTransform):
     """Keeps, drops and renames fields. Null stays null."""
 
     config = ConfigDef(
-        ConfigKey("exclude", Type.LIST, [], Importance.MEDIUM, "The fields to drop, even among the included ones."),
-        ConfigKey("include", Type.LIST, [], Importance.MEDIUM, "The fields to keep; none given keeps all."),
+        ConfigKey(
+            "exclude",
+            Type.LIST,
+            [],
+            Importance.MEDIUM,
+            "The fields to drop, even among the included ones.",
+            unique_list(),
+        ),
+        ConfigKey(
+            "include", Type.LIST, [], Importance.MEDIUM, "The fields to keep; none given keeps all.", unique_list()
+        ),
         ConfigKey(
             "renames",
             Type.LIST,

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.api.batch import Batch
-from penstock.api.config import ConfigDef, ConfigKey, Importance, Type
+from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, unique_list
 from penstock.api.errors import DataError
 from penstock.api.record import Field, Record, Schema, SchemaType
 from penstock.api.transform import Transform
@@ -20,7 +20,6 @@ from .structs import (
     SchemaCache,
     StructCopier,
     checked_fields,
-    non_empty_list,
     require_map,
     require_struct,
 )
@@ -37,7 +36,7 @@ class ValueToKey(Transform):
             "fields",
             Type.LIST,
             importance=Importance.HIGH,
-            validator=non_empty_list,
+            validator=unique_list(allow_empty=False),
             doc="The fields of the value that make up the new key.",
         ),
         REPLACE_NULL,

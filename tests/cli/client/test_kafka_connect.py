@@ -124,7 +124,7 @@ def test_a_sink_goes_to_the_start_and_no_other_place(java: Client, lines: str, t
     java.ok("create", "-f", "-", "--name", sink, "--wait", stdin=json.dumps(config))
     wait_until(lambda: java.ok("offsets", "get", sink, "-o", "json").data["offsets"], "the sink has committed")
     refused = java("offsets", "rewind", sink, "--to", "1h", "--stop")
-    assert (refused.code, "is a Kafka Connect 4.1.1" in refused.err) == (9, True)
+    assert (refused.code, "is a Kafka Connect 4.3.1" in refused.err) == (9, True)
     java.ok("offsets", "rewind", sink, "--stop")
     wait_until(lambda: file.read_text().splitlines().count("one") == 2, "the lines come again")
     java.ok("delete", lines, sink)

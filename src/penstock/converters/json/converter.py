@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.api.batch import Column, Part
 from penstock.api.config import ConfigDef, ConfigKey, Importance, Type, Width, one_of_ignoring_case
-from penstock.api.errors import DataError
+from penstock.api.errors import ConfigError, DataError
 from penstock.api.header_check import check_header
 from penstock.api.record import Schema
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .shape_book import ShapeBook
 
 _UNREADABLE = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+_BAD_CONTENT = "Failed to parse schema in converter config due to serialization error: "
 _UNWRITABLE = "Converting Kafka Connect data to byte[] failed due to serialization error: "
 _NO_ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields.'
@@ -57,6 +58,17 @@ _CONFIG = ConfigDef(
         order=1,
         width=Width.MEDIUM,
         display_name="Schema Cache Size",
+    ),
+    ConfigKey(
+        "schema.content",
+        Type.STRING,
+        None,
+        Importance.HIGH,
+        "The schema of all values that are read, which are without an envelope then. Only with schemas.enable.",
+        group="Schemas",
+        order=2,
+        width=Width.MEDIUM,
+        display_name="Schema Content",
     ),
     ConfigKey(
         "decimal.format",
@@ -97,6 +109,12 @@ def room_to_recurse() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
+class NoSchemaError(ConfigError):
+    """``schema.content`` is no schema."""
+
+    exception = DataError.exception
+
+
 class JsonConverter(ValueAndHeaderConverter):
     """JSON values, by default in an envelope of ``schema`` and ``payload``."""
 
@@ -110,6 +128,7 @@ class JsonConverter(ValueAndHeaderConverter):
         parsed = self.config.parse({"converter.type": "value", **settings})
         self._with_schemas: bool = parsed["schemas.enable"]
         self._style = Style(parsed["decimal.format"].upper() == "NUMERIC", parsed["replace.null.with.default"])
+        self._given = _given_schema(parsed["schema.content"] or "", self._style.replace_null)
         self._cache_size = max(parsed["schemas.cache.size"], 1)
         self._writers: dict[Schema, tuple[str, Write]] = {}
         self._readers: dict[bytes, tuple[Schema | None, Read]] = {}
@@ -168,7 +187,7 @@ class JsonConverter(ValueAndHeaderConverter):
             strings = decode_strings(data, "", "")
             return None if strings is None else Column(strings)
         prefix = string_prefix(data)
-        if prefix is None:
+        if prefix is None or self._given is not None:
             return None
         try:
             schema, _ = self.to_data(topic, f'{prefix}""}}'.encode())
@@ -184,6 +203,8 @@ class JsonConverter(ValueAndHeaderConverter):
             from pyarrow import nulls
 
             return [Part(np.arange(len(data)), Column(nulls(len(data))))]
+        if self._with_schemas and self._given is not None:
+            return []
         if found := super().decode_parts(topic, data):
             return found
         if self._books is None:
@@ -217,9 +238,13 @@ class JsonConverter(ValueAndHeaderConverter):
 
     def _read(self, data: bytes) -> tuple[Schema | None, Any]:
         if self._with_schemas:
-            return self._read_envelope(data)
+            return self._read_envelope(data) if self._given is None else self._read_bare(data, *self._given)
         value = read_plain(data)
         return None, None if value is MISSING else value
+
+    def _read_bare(self, data: bytes, schema: Schema, read: Read) -> tuple[Schema, Any]:
+        """A value of the configured schema."""
+        return schema, read(read_exact(data))
 
     def _read_envelope(self, data: bytes) -> tuple[Schema | None, Any]:
         members = read_envelope(data)
@@ -242,6 +267,19 @@ class JsonConverter(ValueAndHeaderConverter):
             found = schema, reader_for(schema, self._style.replace_null)
             _remember(self._readers, schema_json, found, self._cache_size)
         return found
+
+
+def _given_schema(content: str, replace_null: bool) -> tuple[Schema, Read] | None:
+    """The schema that a configuration gives for all values, and what reads them."""
+    if not content:
+        return None
+    try:
+        schema = schema_from_node(read_exact(content.encode("utf-8", "surrogatepass")), replace_null)
+    except JsonError as error:
+        raise NoSchemaError(_BAD_CONTENT) from error
+    except DataError as error:
+        raise NoSchemaError(str(error)) from error
+    return None if schema is None else (schema, reader_for(schema, replace_null))
 
 
 def _check_envelope(node: Any) -> None:

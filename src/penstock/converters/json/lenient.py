@@ -1,8 +1,7 @@
 """A patient JSON parser with Jackson's manners: slow, exact, and without recursion.
 
-It allows leading zeros and anything after the first value, detects UTF-16 and UTF-32, keeps lone surrogates (even when
-they are encoded, as some databases do) and overlong UTF-8, and refuses nesting beyond 1000 and numbers beyond 1000
-characters.
+It allows leading zeros and anything after the first value, detects UTF-16 and UTF-32, keeps lone surrogates that are
+escaped and overlong UTF-8, and refuses encoded surrogates, nesting beyond 1000 and numbers beyond 1000 characters.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r"
 
 
 _ODD_UTF8 = re.compile(
-    rb"(?<!\\)(?:[\xc0\xc1][\x80-\xbf]|(?:\xe0[\x80-\x9f]|\xed[\xa0-\xbf])[\x80-\xbf]"
+    rb"(?<!\\)(?:[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]"
     rb"|(?:\xf0[\x80-\x8f]|\xf4[\x90-\xbf]|[\xf5-\xf7][\x80-\xbf])[\x80-\xbf]{2})"
 )
-"""Bytes of the form of UTF-8 for which there is a shorter form, or no character."""
+"""Bytes of the form of UTF-8 for which there is a shorter form, or which are beyond the last character."""
 
 
 class JsonError(ValueError):

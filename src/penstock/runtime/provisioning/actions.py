@@ -232,8 +232,8 @@ class _Offsets:
             gone = dict.fromkeys(self._services.topics.positions(self._group))
             await _done(self._services.topics.alter_positions(self._group, {**gone, **self._sink}))
             return
-        await _done(self._services.offsets.reset(self._name))
-        await _done(self._services.offsets.put(self._name, self._source))
+        forgotten = [(partition, None) for partition, _ in self._services.offsets.all(self._name)]
+        await _done(self._services.offsets.change(self._name, [*forgotten, *self._source]))
 
 
 async def _done(future: Future[Any]) -> None:
