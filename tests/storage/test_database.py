@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from penstock.storage.errors import (
     FolderInUse,
     FolderNotWritable,
 )
-from penstock.storage.sqlite import FORMAT, Database
+from penstock.storage.sqlite import FORMAT, NOT_TOGETHER, Database
 
 
 @pytest.fixture
@@ -83,6 +84,24 @@ def test_a_failing_change_fails_alone(database: Database) -> None:
     with pytest.raises(ValueError, match="no"):
         failing.result()
     assert words(database) == ["before", "after"]
+
+
+def test_changes_that_only_together_cannot_be_saved_are_told_of(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    commit = database._commit
+
+    def clumsy(group: list[Any]) -> BaseException | None:
+        return commit(group) if len(group) == 1 else OSError("too many at once")
+
+    busy = Busy(database)
+    monkeypatch.setattr(database, "_commit", clumsy)
+    futures = [database.write(lambda c, n=n: c.execute("INSERT INTO words VALUES (?)", (n,)).rowcount) for n in "abc"]
+    busy.release()
+    assert [future.result(60) for future in futures] == [1, 1, 1]
+    database.close()
+    (line,) = caplog.records
+    assert line.getMessage() == f"3 changes {NOT_TOGETHER}, though each alone could be: too many at once"
 
 
 def test_after_runs_in_order_once_the_change_is_visible_and_before_the_future_ends(database: Database) -> None:
