@@ -104,6 +104,29 @@ def test_changes_that_only_together_cannot_be_saved_are_told_of(
     assert line.getMessage() == f"3 changes {NOT_TOGETHER}, though each alone could be: too many at once"
 
 
+def test_a_change_whose_commit_fails_leaves_nothing_behind_and_harms_no_other(database: Database) -> None:
+    child = "CREATE TABLE children (word TEXT REFERENCES parents (word) DEFERRABLE INITIALLY DEFERRED)"
+    database.write(lambda c: c.execute("CREATE TABLE parents (word TEXT PRIMARY KEY)") and None).result()
+    database.write(lambda c: c.execute(child) and None).result()
+    database._connection.execute("PRAGMA foreign_keys=ON")
+
+    def orphan(connection: sqlite3.Connection) -> int:
+        return connection.execute("INSERT INTO children VALUES ('alone')").rowcount
+
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY constraint failed"):
+        database.write(orphan).result()
+    add(database, "after")
+    busy = Busy(database)
+    failing = database.write(orphan)
+    neighbour = database.write(lambda c: c.execute("INSERT INTO words VALUES ('neighbour')").rowcount)
+    busy.release()
+    assert neighbour.result() == 1
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY constraint failed"):
+        failing.result()
+    assert words(database) == ["after", "neighbour"]
+    assert database.read(lambda c: c.execute("SELECT count(*) FROM children").fetchone()) == (0,)
+
+
 def test_after_runs_in_order_once_the_change_is_visible_and_before_the_future_ends(database: Database) -> None:
     seen: list[tuple[str, list[str], bool]] = []
     futures = []

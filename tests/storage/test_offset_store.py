@@ -40,6 +40,22 @@ def test_offsets_are_known_after_a_restart_and_apart_by_connector() -> None:
     assert again.connectors() == ["a", "b"]
 
 
+def test_the_log_of_every_connector_is_the_one_that_ends_with_the_store() -> None:
+    class Ending(MemoryLog):
+        ended = False
+
+        def stop(self) -> None:
+            self.ended = True
+
+    log = Ending()
+    store = OffsetStore(log)
+    store.start()
+    assert store.log_of("a") is log
+    assert not log.ended
+    store.stop()
+    assert log.ended
+
+
 def test_the_newest_offset_counts_and_null_forgets() -> None:
     store, _ = started()
     store.put("a", [({"f": "x"}, {"p": 1})]).result()

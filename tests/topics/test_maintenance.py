@@ -139,6 +139,17 @@ def test_a_file_that_a_backup_caught_on_its_way_out_is_brought_back(world: World
     assert world.values() == list(range(500))
 
 
+def test_what_a_crash_left_among_the_removed_files_is_deleted_at_the_next_start(world: World) -> None:
+    world.send(numbered(0, 500, size=20))
+    world.close()
+    removed = world.folder / "topics" / "~removed"
+    (removed / "left.parquet").write_bytes(b"")
+    (removed / "note.txt").write_text("somebody's")
+    world.open()
+    assert [path.name for path in removed.iterdir()] == ["note.txt"]
+    assert world.values() == list(range(500))
+
+
 def test_a_range_handed_out_before_a_merge_can_be_read_after_it(world: World) -> None:
     for start in range(0, WORTHWHILE * 500, 500):
         world.send(numbered(start, start + 500, size=20))
