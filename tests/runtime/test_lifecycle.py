@@ -631,6 +631,21 @@ def test_a_clean_up_is_what_is_left_when_nothing_runs_any_more(world: World) -> 
     assert Told.told == ["deleted b"]
 
 
+def test_whoever_waits_for_what_is_written_waits_for_a_write_that_fails_too(world: World, held: HeldLog) -> None:
+    async def work() -> None:
+        world.put(A)
+        held.hold = True
+        removing = world.configs.remove_connector("c")
+        waiting = asyncio.ensure_future(world.hooks.written("c"))
+        await turns()
+        assert not waiting.done()
+        held.release(OSError("No space left on device"))
+        await asyncio.wait_for(waiting, 5)
+        assert isinstance(removing.exception(), OSError)
+
+    asyncio.run(work())
+
+
 def test_a_clean_up_of_which_nothing_is_left_when_nothing_runs_any_more_is_over(world: World) -> None:
     world.configs.put_cleanup(new_cleanup("c", A))
 
