@@ -154,6 +154,19 @@ def test_what_a_crash_left_among_the_removed_files_is_deleted_at_the_next_start(
     assert world.values() == list(range(500))
 
 
+def test_a_start_deletes_what_a_crash_has_left_of_a_deleted_topic(world: World) -> None:
+    world.send(numbered(0, 500, size=20))
+    (path,) = world.files()
+    content = path.read_bytes()
+    world.topics.delete_topic("t").result()
+    world.close()
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    world.open()
+    assert not (world.folder / "topics" / "t").exists()
+    assert world.files("~removed") == []
+
+
 def test_a_start_tells_of_staged_files_that_were_never_committed(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
