@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 TOOLS = Path(__file__).parents[1] / "tools" / "mutants"
 
@@ -99,6 +100,17 @@ def test_a_function_is_broken_in_each_way_and_its_texts_are_left_alone(mutations
         "+        if (amount <= self.money) and not hurry:\n"
         '             log.info("taken %d", 7)'
     )
+
+
+def test_each_target_is_there_and_each_explanation_is_of_a_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TOOLS))
+    import run
+
+    targets = run.read_targets(TOOLS / "targets.yaml")
+    known = {mutant.id for target in targets for mutant in target.mutants(run.ROOT)}
+    explained = yaml.safe_load((TOOLS / "explained.yaml").read_text("utf-8"))
+    assert [name for name in explained if name not in known] == []
+    assert all(isinstance(reason, str) and reason for reason in explained.values())
 
 
 def test_a_generator_that_gives_nothing_is_still_one(mutations: ModuleType) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from penstock.api import DataError, Record
+from penstock.api import DataError, Record, inference
 from penstock.api.logical import DATE, TIME, TIMESTAMP, decimal_schema
 from penstock.api.record import (
     FLOAT32,
@@ -181,3 +181,16 @@ def test_two_columns_of_one_name_are_refused() -> None:
     rows = rows_of(Record({"a": 1}, topic="t"))
     with pytest.raises(DataError, match="Two columns are called 'a'"):
         back(rows, pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]))
+
+
+@pytest.mark.parametrize(
+    "values", [[1, None], [0.5, -1.0], ["a", None], [True], [b"a"], [[1], []], [{"a": 1, "b": "x"}], [None], [date.min]]
+)
+def test_values_of_one_type_become_columns_without_a_look_at_each(
+    values: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def patient(value: Any, kind: pa.DataType) -> Any:
+        raise AssertionError("each value was looked at")
+
+    monkeypatch.setattr(inference, "_fit", patient)
+    assert inference.fitting_array(values).to_pylist() == values

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from penstock.api.errors import DataError
 from penstock.api.record import FLOAT32, FLOAT64, INT8, INT64
 from penstock.converters import JsonConverter
+from penstock.converters.json import reader
 from penstock.converters.json.lenient import MISSING, JsonError, parse
 from penstock.converters.json.reader import read_exact, read_plain
 
@@ -38,6 +39,20 @@ def _read(converter: JsonConverter, data: bytes) -> object:
 def test_the_patient_parser_and_msgspec_read_the_same_tree(value: object) -> None:
     data = json.dumps(value).encode()
     assert repr(parse(data)) == repr(read_exact(data))
+
+
+def test_ordinary_json_is_left_to_msgspec(plain: JsonConverter, monkeypatch: pytest.MonkeyPatch) -> None:
+    def patient(data: bytes) -> object:
+        raise AssertionError("it went to the patient parser")
+
+    monkeypatch.setattr(reader, "parse", patient)
+    value = {"id": 1, "name": "ä", "price": -1.5, "tags": ["a", None, True], "inner": {"far": "x" * 2000}}
+    data = json.dumps(value).encode()
+    assert _read(plain, data) == value
+    assert read_exact(data) == {**value, "price": Decimal("-1.5")}
+    envelope = reader.read_envelope(b'{"schema": {"type": "string"}, "payload": "%s"}' % (b"x" * 2000))
+    assert envelope is not None
+    assert bytes(envelope["schema"]) == b'{"type": "string"}'
 
 
 @given(json_values)

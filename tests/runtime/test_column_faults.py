@@ -95,7 +95,7 @@ def test_a_worker_warns_counts_and_moves_every_record(tmp_path: Path) -> None:
     lines = [f"line {number}" for number in range(LINES)]
     (data / "given.txt").write_text("\n".join([*lines, ""]))
     process = PenstockProcess(tmp_path / "worker", {"plugin.path": str(plugins)})
-    process.column_forms_may_raise = True
+    process.quick_ways_may_raise = True
     with process as worker:
         for name, config in files(data).items():
             worker.create(name, config)
@@ -108,9 +108,9 @@ def test_a_worker_warns_counts_and_moves_every_record(tmp_path: Path) -> None:
     assert "] WARN [out|task-0] " in warned[0]
     assert "out-0: " in warned[0]
     assert "apply_batch of loud.Louder" in warned[0]
-    process.column_forms_may_raise = False
+    process.quick_ways_may_raise = False
     with pytest.raises(AssertionError, match=r"apply_batch of loud\.Louder"):
-        process.check_column_forms()
+        process.check_quick_ways()
 
 
 def counted(http: httpx2.Client) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -27,22 +27,16 @@ from penstock.runtime.calls import UserCode
 from penstock.runtime.exactly_once import Boundary, ExactlyOnce, ExactlyOncePump
 from penstock.runtime.held_batches import HoldingPump
 from penstock.runtime.leased_topics import leased
-from penstock.runtime.metrics import TaskMetrics
-from penstock.runtime.planning import Planner
-from penstock.runtime.pump import PumpServices
-from penstock.runtime.requests import TaskId
 from penstock.runtime.source_pump import SourcePump
 from penstock.runtime.standalone_offsets import open_offsets
 from penstock.runtime.topic_homes import kafka_home
 from penstock.runtime.worker_config import WorkerConfig
-from penstock.spark.splits import Receipt
 from penstock.storage.errors import PassingStorageError
 from penstock.storage.kafka_log import KafkaLog
-from penstock.storage.offset_store import OffsetStore
-from penstock.topics.interface import TopicHome
-from tests.spark.pumping import spec_for, without_faults
 from tests.support.kafka import KafkaBroker
 from tests.topics.world import World
+
+from .pumps import pump_of
 
 PARTITION = {"p": 1}
 BATCHES = 10
@@ -87,23 +81,6 @@ class Dividing(Counting):
             yield TransactionEnd.COMMIT
 
 
-class Here:
-    """Runs works in this process, as if it were the one lane."""
-
-    def submit(self, task_key: str, works: Sequence[Any], done: Callable[[Sequence[Receipt]], None]) -> Here:
-        done([without_faults(work.run()) for work in works])
-        return self
-
-    def cancel(self) -> None:
-        raise AssertionError("nothing is given up")
-
-    def holds(self, pin: str) -> bool:
-        return True
-
-    def hold(self, pin: str, held: bool) -> None:
-        """The lane stays in any case."""
-
-
 @pytest.fixture
 def calls() -> Iterator[UserCode]:
     calls = UserCode()
@@ -116,20 +93,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     world = World(tmp_path, inline_bytes=0)
     yield world
     world.close()
-
-
-def pump_of(
-    kind: type[SourcePump],
-    source: SourceTask,
-    topics: TopicHome,
-    offsets: OffsetStore,
-    calls: UserCode,
-) -> SourcePump:
-    use = (Here(), topics, offsets, lambda task, topic: None, 60.0, 60.0, cast(Any, None))
-    services = PumpServices(calls, Planner(calls, 60.0), *use)
-    return kind(
-        TaskId("c", 0), spec_for(type(source)), source, services, lambda *state: None, TaskMetrics(), lambda topic: {}
-    )
 
 
 def test_offsets_of_embedded_transactions_are_let_go_when_nobody_is_told(world: World, calls: UserCode) -> None:

@@ -631,6 +631,49 @@ def test_a_clean_up_is_what_is_left_when_nothing_runs_any_more(world: World) -> 
     assert Told.told == ["deleted b"]
 
 
+def test_of_a_connector_that_is_not_there_nothing_is_written(world: World) -> None:
+    with pytest.raises(ConnectorGone):
+        world.start(A)
+    assert (world.log.records, Told.told) == ([], [])
+
+
+def test_a_deletion_that_fails_while_a_call_is_being_noted_keeps_no_hook_from_being_called(
+    world: World, held: HeldLog
+) -> None:
+    async def work() -> None:
+        world.put(A)
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", A))
+        await until(lambda: len(held.held) == 1)
+        world.configs.remove_connector("c")
+        noted, written = held.held.pop(0)
+        held.append_elsewhere(*noted)
+        written.set_result(None)
+        await turns()
+        assert not starting.done()
+        held.release(OSError("No space left on device"))
+        assert await ends(held, starting) == [True]
+
+    asyncio.run(work())
+    assert Told.told == ["created a"]
+    assert world.lifecycle() == Lifecycle(A)
+
+
+def test_whoever_waits_for_what_is_written_waits_for_a_write_that_fails_too(world: World, held: HeldLog) -> None:
+    async def work() -> None:
+        world.put(A)
+        held.hold = True
+        removing = world.configs.remove_connector("c")
+        waiting = asyncio.ensure_future(world.hooks.written("c"))
+        await turns()
+        assert not waiting.done()
+        held.release(OSError("No space left on device"))
+        await asyncio.wait_for(waiting, 5)
+        assert isinstance(removing.exception(), OSError)
+
+    asyncio.run(work())
+
+
 def test_a_clean_up_of_which_nothing_is_left_when_nothing_runs_any_more_is_over(world: World) -> None:
     world.configs.put_cleanup(new_cleanup("c", A))
 

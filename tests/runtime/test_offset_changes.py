@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import pytest
 
 from penstock.api import ConfigDef, ConfigKey, PluginError, SinkConnector, SinkTask, SourceConnector, SourceTask, Type
-from penstock.api.errors import UnsupportedOperationError
+from penstock.api.errors import ConfigError, UnsupportedOperationError
 from penstock.runtime.calls import UserCode
 from penstock.runtime.offset_changes import OffsetChanges
 from penstock.runtime.plugins import Plugins
@@ -71,8 +71,8 @@ class Changing(World):
         settings = {"data.dir": str(folder), "connector.call.timeout.ms": "500", **(more or {})}
         worker = WorkerConfig.from_properties(settings)
         configs = ConfigStore(MemoryLog())
-        services = Services(worker, configs, self.offsets, self.topics, Plugins(), calls, "here")
-        self.changes = OffsetChanges(services)
+        self.services = Services(worker, configs, self.offsets, self.topics, Plugins(), calls, "here")
+        self.changes = OffsetChanges(self.services)
         self.offsets.put("c", [(A, {"line": 1}), (B, {"line": 2})]).result()
         self.offsets.put("other", [(A, {"line": 9})]).result()
         self.topics.create_topic("t", 3).result()
@@ -218,6 +218,33 @@ def test_what_was_there_before_is_put_back_without_a_question(world: Changing, c
     world.do(lambda changes: changes.put_back("c", config, before))
     assert world.do(lambda changes: changes.current("c", config)) == before
     assert Asked.changes == []
+
+
+def test_the_offsets_topic_of_a_source_is_opened_and_a_sink_has_none(world: Changing) -> None:
+    opened: list[str] = []
+    world.services.open_offsets = lambda parsed: opened.append(parsed.name)
+    for config in (SINK, SOURCE):
+        world.do(lambda changes, config=config: changes.open(config))
+    assert opened == ["c"]
+
+
+def test_offsets_are_put_back_where_the_connector_keeps_them_if_that_can_be_known(world: Changing) -> None:
+    opened: list[str] = []
+    before = world.do(lambda changes: changes.current("c", SOURCE))
+    world.services.open_offsets = lambda parsed: opened.append(f"{parsed.name} with {world.source()}")
+    world.do(lambda changes: changes.write("c", SOURCE, [OffsetEntry(A, {"line": 7})]))
+    world.do(lambda changes: changes.put_back("c", SOURCE, before))
+    assert (world.source(), opened) == ({"a": 1, "b": 2}, ["c with {'a': 7, 'b': 2}"])
+
+    def refuse(parsed: Any) -> None:
+        raise ConfigError("no such cluster")
+
+    world.services.open_offsets = refuse
+    with pytest.raises(BadRequest, match="no such cluster"):
+        world.do(lambda changes: changes.open(SOURCE))
+    world.do(lambda changes: changes.write("c", SOURCE, [OffsetEntry(A, {"line": 7})]))
+    world.do(lambda changes: changes.put_back("c", SOURCE, before))
+    assert world.source() == {"a": 1, "b": 2}
 
 
 @pytest.mark.parametrize(

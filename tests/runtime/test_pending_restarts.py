@@ -88,3 +88,19 @@ def test_a_failure_is_told_to_those_who_wait_for_this_attempt() -> None:
         await later
 
     on_loop(work)
+
+
+def test_a_failure_is_told_when_the_rest_was_tried_too() -> None:
+    async def work(pending: PendingRestarts) -> None:
+        both = pending.ask(True, [0])
+        pending.take_instance()
+        pending.fail(ValueError("no such file"))
+        pending.release()
+        await others_had_a_turn()
+        assert not both.done(), "the task is still to come"
+        pending.take_tasks()
+        pending.release()
+        with pytest.raises(RequestError, match="no such file"):
+            await both
+
+    on_loop(work)

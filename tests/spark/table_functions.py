@@ -44,4 +44,19 @@ def flaky(rows: pa.Table) -> pa.Table:
     return rows
 
 
+def timid(rows: pa.Table) -> pa.Table:
+    """Fails for many rows at a time, though for none of them."""
+    if len(rows) > 2:
+        raise ValueError("too many")
+    return rows
+
+
+def tired(rows: pa.Table) -> pa.Table:
+    """Fails the first time it gets many rows, as what will pass does."""
+    CALLS.append(len(rows))
+    if len(CALLS) == 1:
+        raise RetriableError("not yet")
+    return rows
+
+
 NOT_A_FUNCTION = 5

@@ -31,10 +31,12 @@ def spec_of(task: type[Any], *links: TransformRef, errors: ErrorPolicy | None = 
     return replace(spec_for(task, errors=errors), value_converter=JSON, transforms=links)
 
 
-def put(values: list[Any], *links: TransformRef, errors: ErrorPolicy | None = None) -> tuple[Receipt, list[Any]]:
+def put(
+    values: list[Any], *links: TransformRef, errors: ErrorPolicy | None = None, may_raise: bool = False
+) -> tuple[Receipt, list[Any]]:
     topics = MemoryTopics()
     where = topics.store("t", [{"value": None if value is None else json.dumps(value).encode()} for value in values])
-    receipt = put_all(topics, [where], spec_of(Keeping, *links, errors=errors))
+    receipt = put_all(topics, [where], spec_of(Keeping, *links, errors=errors), may_raise=may_raise)
     return receipt, [record.value for record in Keeping.kept]
 
 
@@ -75,6 +77,27 @@ def test_what_may_succeed_later_is_tried_again() -> None:
     policy = ErrorPolicy(retry_timeout_ms=5000, retry_delay_max_ms=1)
     receipt, found = put(numbers(1), function("flaky"), errors=policy)
     assert (found, receipt.retries) == (numbers(1), 1)
+
+
+def test_a_table_that_is_refused_though_none_of_its_records_is_counts_as_a_fault() -> None:
+    receipt, found = put(numbers(*range(7)), function("timid"), may_raise=True)
+    assert found == numbers(*range(7))
+    (fault,) = receipt.column_faults
+    assert (fault.form, fault.rows) == ("apply_rows", 7)
+    assert fault.plugin.endswith("PythonFunction")
+    assert "ValueError: too many" in fault.trace
+    topics = MemoryTopics()
+    records = [Record({"n": n}, str(n), "t") for n in range(7)]
+    receipt = read_all(topics, records, spec_of(Given, function("timid")), may_raise=True)
+    assert [(fault.form, fault.rows) for fault in receipt.column_faults] == [("apply_rows", 7)]
+
+
+def test_a_table_that_passes_later_or_of_which_a_record_is_to_blame_is_no_fault() -> None:
+    table_functions.CALLS.clear()
+    receipt, found = put(numbers(1, 2, 3, 4), function("tired"))
+    assert (found, table_functions.CALLS) == (numbers(1, 2, 3, 4), [4, 2, 2])
+    receipt, found = put(numbers(12, 13, 14), function("picky"), errors=TOLERANT)
+    assert (found, receipt.skipped, receipt.column_faults) == (numbers(12, 14), 1, [])
 
 
 def test_functions_of_single_records_and_of_tables_mix() -> None:

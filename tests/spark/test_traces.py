@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from penstock.api import DataError
+from penstock.spark import traces
 from penstock.spark.traces import format_trace
 
 
@@ -71,6 +72,21 @@ def test_a_trace_is_what_python_prints(fail: Callable[[], None], times: int) -> 
         with pytest.raises(Exception) as raised:  # noqa: PT011
             fail()
         assert format_trace(raised.value) == "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize("fail", [lambda: deep(9), caused, meanwhile, hidden, unprintable])
+def test_only_what_is_printed_with_more_than_frames_and_texts_is_left_to_python(
+    fail: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        fail()
+    expected = "".join(traceback.format_exception(raised.value))
+
+    def slow(error: BaseException) -> list[str]:
+        raise AssertionError("the slow way was taken")
+
+    monkeypatch.setattr(traces.traceback, "format_exception", slow)
+    assert format_trace(raised.value) == expected
 
 
 def test_an_exception_that_was_never_raised_has_a_trace_too() -> None:

@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from penstock.storage.errors import (
     FolderInUse,
     FolderNotWritable,
 )
-from penstock.storage.sqlite import FORMAT, Database
+from penstock.storage.sqlite import FORMAT, NOT_TOGETHER, Database
 
 
 @pytest.fixture
@@ -83,6 +84,47 @@ def test_a_failing_change_fails_alone(database: Database) -> None:
     with pytest.raises(ValueError, match="no"):
         failing.result()
     assert words(database) == ["before", "after"]
+
+
+def test_changes_that_only_together_cannot_be_saved_are_told_of(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    commit = database._commit
+
+    def clumsy(group: list[Any]) -> BaseException | None:
+        return commit(group) if len(group) == 1 else OSError("too many at once")
+
+    busy = Busy(database)
+    monkeypatch.setattr(database, "_commit", clumsy)
+    futures = [database.write(lambda c, n=n: c.execute("INSERT INTO words VALUES (?)", (n,)).rowcount) for n in "abc"]
+    busy.release()
+    assert [future.result(60) for future in futures] == [1, 1, 1]
+    database.close()
+    (line,) = caplog.records
+    assert line.getMessage() == f"3 changes {NOT_TOGETHER}, though each alone could be: too many at once"
+
+
+def test_a_change_whose_commit_fails_leaves_nothing_behind_and_harms_no_other(database: Database) -> None:
+    child = "CREATE TABLE children (word TEXT REFERENCES parents (word) DEFERRABLE INITIALLY DEFERRED)"
+    database.write(lambda c: c.execute("CREATE TABLE parents (word TEXT PRIMARY KEY)") and None).result()
+    database.write(lambda c: c.execute(child) and None).result()
+    database._connection.execute("PRAGMA foreign_keys=ON")
+
+    def orphan(connection: sqlite3.Connection) -> int:
+        return connection.execute("INSERT INTO children VALUES ('alone')").rowcount
+
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY constraint failed"):
+        database.write(orphan).result()
+    add(database, "after")
+    busy = Busy(database)
+    failing = database.write(orphan)
+    neighbour = database.write(lambda c: c.execute("INSERT INTO words VALUES ('neighbour')").rowcount)
+    busy.release()
+    assert neighbour.result() == 1
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY constraint failed"):
+        failing.result()
+    assert words(database) == ["after", "neighbour"]
+    assert database.read(lambda c: c.execute("SELECT count(*) FROM children").fetchone()) == (0,)
 
 
 def test_after_runs_in_order_once_the_change_is_visible_and_before_the_future_ends(database: Database) -> None:

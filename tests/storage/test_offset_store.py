@@ -40,6 +40,37 @@ def test_offsets_are_known_after_a_restart_and_apart_by_connector() -> None:
     assert again.connectors() == ["a", "b"]
 
 
+def test_only_keys_that_may_be_written_otherwise_travel_with_the_work() -> None:
+    store, _ = started((b'["a", {"f":"y"}]', b'{"p":1}'))
+    store.put("a", [({"f": "x"}, {"p": 1}), ({"db": "d", "table": "t"}, {"p": 2})]).result()
+    assert store.keys("a").unusual.keys() == {'{"f":"y"}', '{"db":"d","table":"t"}'}
+    assert store.keys("b") == OffsetKeys("b", {})
+
+
+def test_partitions_and_offsets_are_checked_wherever_their_records_are_made() -> None:
+    keys = OffsetKeys("a", {})
+    with pytest.raises(DataError, match="field f contains ARRAY"):
+        keys([({"f": [1]}, {"p": 1})])
+    with pytest.raises(DataError, match="field p contains MAP"):
+        keys([({"f": 1}, {"p": {}})])
+
+
+def test_the_log_of_every_connector_is_the_one_that_ends_with_the_store() -> None:
+    class Ending(MemoryLog):
+        ended = False
+
+        def stop(self) -> None:
+            self.ended = True
+
+    log = Ending()
+    store = OffsetStore(log)
+    store.start()
+    assert store.log_of("a") is log
+    assert not log.ended
+    store.stop()
+    assert log.ended
+
+
 def test_the_newest_offset_counts_and_null_forgets() -> None:
     store, _ = started()
     store.put("a", [({"f": "x"}, {"p": 1})]).result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,6 +54,17 @@ def test_one_that_fails_undoes_all_and_fails_all(database: Database) -> None:
         assert "UNIQUE" in str(future.exception(10))
     assert words(database) == []
     assert told == []
+
+
+def test_none_of_them_can_be_taken_back_alone(database: Database) -> None:
+    go_on = threading.Event()
+    before = database.write(lambda connection: go_on.wait(60))
+    with database.together():
+        first, second = database.write(adding("a")), database.write(adding("b"))
+    assert not first.cancel()
+    go_on.set()
+    assert (before.result(60), first.result(60), second.result(60)) == (True, 1, 1)
+    assert words(database) == ["a", "b"]
 
 
 def test_a_block_that_raises_writes_nothing(database: Database) -> None:

@@ -63,7 +63,7 @@ class Cluster:
                 print(f"\n--- end of {worker.output} ---\n{worker.tail(40)}")
         if error is None:
             for worker in self.workers:
-                worker.check_column_forms()
+                worker.check_quick_ways()
 
     def leader(self) -> PenstockProcess:
         """The worker that leads the group: told by its own log."""

@@ -13,7 +13,9 @@ from typing import Any
 
 import httpx2
 
+from penstock.connectors.postgres.blocks import TOLD as ROWS_ONE_BY_ONE
 from penstock.runtime.column_faults import TOLD
+from penstock.storage.sqlite import NOT_TOGETHER
 
 from .ports import free_port
 from .waiting import wait_until
@@ -25,6 +27,9 @@ QUICK_COMPILATION = "-XX:TieredStopAtLevel=1"
 START_SECONDS = 180.0
 STOP_SECONDS = 120.0
 
+SLOW_WAYS = (TOLD, ROWS_ONE_BY_ONE, NOT_TOGETHER)
+"""What a worker logs where a quick way raised and a slow one had to do."""
+
 
 class PenstockProcess:
     """``penstock standalone`` (or another ``command``) on a free port with its data in ``folder``.
@@ -33,8 +38,8 @@ class PenstockProcess:
     output is added to the error. ``settings`` go into the worker file, ``environment`` to the process, ``files`` are
     connector files for the command line. ``prepare`` is called in the new process before it becomes a worker.
 
-    A worker whose log tells that the column form of a plugin raised fails the test on exit: nothing else would show it.
-    Tests that want to see this set ``column_forms_may_raise``.
+    A worker whose log tells that a quick way raised, such as the column form of a plugin, fails the test on exit:
+    nothing else would show it. Tests that want to see this set ``quick_ways_may_raise``.
     """
 
     def __init__(
@@ -62,7 +67,7 @@ class PenstockProcess:
         self.environment = dict(environment or {})
         self.process: subprocess.Popen[bytes] | None = None
         self.prepare: Callable[[], None] | None = None
-        self.column_forms_may_raise = False
+        self.quick_ways_may_raise = False
         self.http = httpx2.Client(base_url=self.url, timeout=60.0)
 
     @property
@@ -90,15 +95,15 @@ class PenstockProcess:
         if error is not None:
             print(f"\n--- end of {self.output} ---\n{self.tail()}")
         else:
-            self.check_column_forms()
+            self.check_quick_ways()
 
-    def check_column_forms(self) -> None:
-        """Fail when the log tells that the column form of a plugin raised. Called when the worker has ended."""
-        if self.column_forms_may_raise or not self.output.exists():
+    def check_quick_ways(self) -> None:
+        """Fail when the log tells that a quick way raised and a slow one had to do. Called after the worker's end."""
+        if self.quick_ways_may_raise or not self.output.exists():
             return
         with self.output.open(errors="replace") as lines:
-            told = [line.rstrip() for line in lines if TOLD in line]
-        assert told == [], f"column forms raised, see {self.output}:\n" + "\n".join(told)
+            told = [line.rstrip() for line in lines if any(way in line for way in SLOW_WAYS)]
+        assert told == [], f"quick ways raised, see {self.output}:\n" + "\n".join(told)
 
     def start(self, wait: bool = True, **environment: str) -> PenstockProcess:
         """Start the process (again); unless told otherwise wait until it is healthy."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import sqlite3
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -173,6 +175,20 @@ def test_topics_can_be_created_altered_and_deleted(world: World) -> None:
     assert isinstance(world.topics.delete_topic("t").exception(), UnknownTopic)
     world.send(numbered(0, 2))
     assert world.records()[0][0] == 0, "a new topic of the same name begins anew"
+
+
+def test_of_a_deleted_topic_only_its_files_are_still_known_until_they_are_deleted(world: World) -> None:
+    world.send(numbered(0, 500, size=20))
+    world.send(numbered(0, 1), topic="other")
+    world.topics.delete_topic("t").result()
+
+    def left(connection: sqlite3.Connection) -> tuple[list[Any], list[Any], list[Any]]:
+        partitions, segments = (
+            connection.execute(f"SELECT count(*) FROM {table}").fetchone() for table in ("topic_partitions", "segments")
+        )
+        return partitions, segments, connection.execute("SELECT topic, partition, first FROM removed_files").fetchall()
+
+    assert world.database.read(left) == ((1,), (1,), [("t", 0, 0)])
 
 
 def test_sink_commits_keep_positions_state_and_dead_letters_together(world: World) -> None:

@@ -21,8 +21,10 @@ def test_a_sink_commit_carries_others_along(world: World) -> None:
 def test_a_source_commit_carries_groups_along(world: World) -> None:
     other = SinkCommit("other", {}, 0, {"seen": 7})
     world.topics.commit_source(SourceCommit("c", [world.stage(numbered(0, 2))], also=[other])).result()
-    assert world.values() == [0, 1]
-    assert world.topics.sink_state("other", 0) == {"seen": 7}
+    for _ in range(2):
+        assert world.values() == [0, 1]
+        assert world.topics.sink_state("other", 0) == {"seen": 7}
+        world.reopen()
 
 
 def test_nothing_is_written_when_one_part_cannot_be(world: World) -> None:

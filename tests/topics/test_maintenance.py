@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from penstock.topics import maintenance
+from penstock.topics import maintenance, manifest
 from penstock.topics.interface import Range, SourceCommit, TopicPartition
 from penstock.topics.merging import WORTHWHILE, choose_run
+from penstock.topics.recovery import FOR_EVER
 from penstock.topics.retention import expired
 from penstock.topics.segments import Segment
 from penstock.topics.settings import DAY_MS, TopicSettings
@@ -126,6 +129,7 @@ def test_small_files_become_one(world: World) -> None:
     assert world.values() == list(range(WORTHWHILE * 500))
     world.reopen()
     assert world.files("~removed") == []
+    assert world.database.read(lambda connection: manifest.removed_files(connection, FOR_EVER)) == []
     assert world.values() == list(range(WORTHWHILE * 500))
 
 
@@ -137,6 +141,54 @@ def test_a_file_that_a_backup_caught_on_its_way_out_is_brought_back(world: World
     world.open()
     assert world.files() == [path]
     assert world.values() == list(range(500))
+
+
+def test_what_a_crash_left_among_the_removed_files_is_deleted_at_the_next_start(world: World) -> None:
+    world.send(numbered(0, 500, size=20))
+    world.close()
+    removed = world.folder / "topics" / "~removed"
+    (removed / "left.parquet").write_bytes(b"")
+    (removed / "note.txt").write_text("somebody's")
+    world.open()
+    assert [path.name for path in removed.iterdir()] == ["note.txt"]
+    assert world.values() == list(range(500))
+
+
+def test_a_start_deletes_what_a_crash_has_left_of_a_deleted_topic(world: World) -> None:
+    world.send(numbered(0, 500, size=20))
+    (path,) = world.files()
+    content = path.read_bytes()
+    world.topics.delete_topic("t").result()
+    world.close()
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    world.open()
+    assert not (world.folder / "topics" / "t").exists()
+    assert world.files("~removed") == []
+
+
+def test_a_start_tells_of_staged_files_that_were_never_committed(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    world.reopen()
+    assert "Swept" not in caplog.text
+    world.close()
+    (world.topics.folders.staged / "left.parquet").write_bytes(b"")
+    world.open()
+    assert "Swept 1 staged files that were never committed" in caplog.text
+    assert list(world.topics.folders.staged.iterdir()) == []
+
+
+def test_files_that_somebody_else_deletes_meanwhile_do_not_keep_a_worker_from_starting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.send(numbered(0, 3))
+    world.close()
+    listed = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda folder, pattern: [*listed(folder, pattern), folder / "gone.parquet"])
+    world.open()
+    assert world.values() == [0, 1, 2]
 
 
 def test_a_range_handed_out_before_a_merge_can_be_read_after_it(world: World) -> None:

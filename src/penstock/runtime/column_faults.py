@@ -16,6 +16,7 @@ TOLD = "records went one by one because"
 
 _OURS = "it is part of Penstock, so please report this"
 _WAYS_OUT = {
+    "apply_rows": "it refused many records together but none of them alone, so it was called with fewer at a time",
     "apply_batch": "it should return None, or raise RowsDeclined, for records that it cannot take as columns",
     "ColumnChain.run": _OURS,
     "merged": _OURS,

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
+from penstock.api.errors import RetriableError
 from penstock.api.record import Record
 from penstock.api.rows import Rows, from_rows, to_rows
 from penstock.api.transform import FrameTransform, TableTransform
 
 from .chain import Chain, Link, reported_name
+from .column_faults import ColumnFaults
 from .errors import ErrorHandler, Origin, RecordSkipped, Stage
 
 Before = TypeVar("Before")
@@ -26,12 +28,18 @@ class Passing(Generic[Before]):
 
 
 class BatchwiseChain(Generic[Before]):
-    """Takes lists of records through a chain, up to the next link that needs Spark."""
+    """Takes lists of records through a chain, up to the next link that needs Spark.
 
-    def __init__(self, chain: Chain, errors: ErrorHandler, origin: Callable[[Before], Origin]) -> None:
+    A table that a transform refuses although it takes each of its records is a fault, and counted.
+    """
+
+    def __init__(
+        self, chain: Chain, errors: ErrorHandler, origin: Callable[[Before], Origin], faults: ColumnFaults
+    ) -> None:
         self._links = chain.links
         self._errors = errors
         self._origin = origin
+        self._faults = faults
         self.dropped = 0
 
     def frame_link(self, start: int) -> int | None:
@@ -108,38 +116,50 @@ class BatchwiseChain(Generic[Before]):
             self.fail(link, passing[row.number], row.error)
         for rows in tables:
             gone = set(rows.numbers)
-            for number, record in self._changed(link, transform, rows, passing, gone):
+            for number, record in self._changed(transform, rows, passing, gone):
                 left[number].append(Passing(record, passing[number].before))
                 gone.discard(number)
             self.dropped += len(gone)
         return [item for items in left for item in items]
 
     def _changed(
+        self, transform: TableTransform, rows: Rows, passing: Sequence[Passing[Before]], gone: set[int]
+    ) -> Iterator[tuple[int, Record]]:
+        """The changed records of a table. One that fails is halved until the records to blame are alone."""
+        before = self._errors.failed
+        try:
+            yield from _attempt(transform, rows)
+        except Exception as error:
+            yield from self._without_the_blamed(transform, rows, error, passing, gone)
+            if self._errors.failed == before and not isinstance(error, RetriableError):
+                self._faults.count(reported_name(transform), "apply_rows", len(rows.numbers), error)
+
+    def _without_the_blamed(
         self,
-        link: Link,
         transform: TableTransform,
         rows: Rows,
+        error: Exception,
         passing: Sequence[Passing[Before]],
         gone: set[int],
     ) -> Iterator[tuple[int, Record]]:
-        """The changed records of a table. One that fails is halved until the records to blame are alone."""
-
-        def attempt() -> list[tuple[int, Record]]:
-            return list(from_rows(rows, transform.apply_rows(rows.table)))
-
+        if len(rows.numbers) > 1:
+            for half in halves(rows):
+                try:
+                    yield from _attempt(transform, half)
+                except Exception as again:
+                    yield from self._without_the_blamed(transform, half, again, passing, gone)
+            return
+        name = reported_name(transform)
+        origin = partial(self._origin, passing[rows.numbers[0]].before)
+        attempt = partial(_attempt, transform, rows)
         try:
-            yield from attempt()
-        except Exception as error:
-            if len(rows.numbers) > 1:
-                for half in halves(rows):
-                    yield from self._changed(link, transform, half, passing, gone)
-                return
-            name = reported_name(transform)
-            origin = partial(self._origin, passing[rows.numbers[0]].before)
-            try:
-                yield from self._errors.recover(error, Stage.TRANSFORMATION, name, attempt, origin)
-            except RecordSkipped:
-                gone.discard(rows.numbers[0])
+            yield from self._errors.recover(error, Stage.TRANSFORMATION, name, attempt, origin)
+        except RecordSkipped:
+            gone.discard(rows.numbers[0])
+
+
+def _attempt(transform: TableTransform, rows: Rows) -> list[tuple[int, Record]]:
+    return list(from_rows(rows, transform.apply_rows(rows.table)))
 
 
 def halves(rows: Rows) -> list[Rows]:

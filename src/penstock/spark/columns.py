@@ -83,23 +83,21 @@ class ColumnChain:
         return passed
 
     def _run(self, group: Group, place: int, passed: Passed) -> None:
-        for at in range(place, len(self._links)):
-            link = self._links[at]
-            sides = self._divided(link, group)
-            if sides is None:
-                return
-            chosen, others = sides
-            changed = None if chosen is None else self._changed(link, chosen, passed)
-            left = [part for part in (changed, others) if part is not None]
-            if len(left) > 1:
-                for part in left:
-                    self._run(part, at + 1, passed)
-                return
-            if not left:
-                return
-            group = left[0]
-        if len(group.rows):
+        """From the link at ``place`` on."""
+        if not len(group.rows):
+            return
+        if place == len(self._links):
             passed.groups.append(group)
+            return
+        link = self._links[place]
+        sides = self._divided(link, group)
+        if sides is None:
+            return
+        chosen, others = sides
+        changed = None if chosen is None else self._changed(link, chosen, passed)
+        for part in (changed, others):
+            if part is not None:
+                self._run(part, place + 1, passed)
 
     def _divided(self, link: Link, group: Group) -> tuple[Group | None, Group | None] | None:
         """The records that the transform of a link is for, and the others; ``None``: find out one by one."""
@@ -257,6 +255,7 @@ class Columns(NamedTuple):
 
     topic: str
     headers: Sequence[Header]
+    present: Sequence[bool]
     key_schema: Schema | None
     value_schema: Schema | None
     key: pa.DataType
@@ -265,13 +264,14 @@ class Columns(NamedTuple):
 
 def _columns(batch: Batch) -> Columns:
     key = Column(pa.nulls(0)) if batch.key is None else batch.key
-    return Columns(batch.topic, batch.headers, key.schema, batch.value.schema, key.array.type, batch.value.array.type)
+    value, present = batch.value, [array is not None for array in (batch.partition, batch.timestamp, batch.offset)]
+    return Columns(batch.topic, batch.headers, present, key.schema, value.schema, key.array.type, value.array.type)
 
 
 def _shared(one: Columns, other: Columns) -> Columns | None:
     if one == other:
         return one
-    if one[:4] != other[:4]:
+    if one._replace(key=None, value=None) != other._replace(key=None, value=None):
         return None
     key, value = common_type(one.key, other.key), common_type(one.value, other.value)
     return None if key is None or value is None else one._replace(key=key, value=value)

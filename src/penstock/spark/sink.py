@@ -66,7 +66,7 @@ class _Pump:
         self._steps = Steps("read", "convert", "transform", "put")
         self._origins = Origins(copy, work.spec.errors)
         takes_many = copy.chain.takes_many
-        self._many = BatchwiseChain(copy.chain, errors, self._origins.at) if takes_many else None
+        self._many = BatchwiseChain(copy.chain, errors, self._origins.at, faults) if takes_many else None
         self._columns = ColumnChain(copy.chain, faults)
         chain = None if takes_many else copy.chain
         self._rows = RowConverter(copy, chain, errors, self._origins, self._steps, receipt, faults)

@@ -77,7 +77,7 @@ class _Pump:
         self._header_name = reported_name(copy.header_converter)
         self._known_topics: set[str] = set()
         takes_many = copy.chain.takes_many
-        self._many = BatchwiseChain(copy.chain, errors, self._origin) if takes_many else None
+        self._many = BatchwiseChain(copy.chain, errors, self._origin, faults) if takes_many else None
         self._endings = self._may_end()
         self._told = 0
         self._waiting: list[Passing[Record]] = []

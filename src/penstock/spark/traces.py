@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
-from contextlib import suppress
 from types import CodeType, TracebackType
 
 _CAUSED = "\nThe above exception was the direct cause of the following exception:\n\n"
@@ -23,10 +22,9 @@ the error in a trace takes the last line that is not."""
 def format_trace(error: BaseException) -> str:
     """What ``traceback.format_exception`` gives, as one text."""
     links = _chain(error)
-    if not any(map(_is_special, links)):
-        with suppress(Exception):
-            return "".join([link if isinstance(link, str) else _alone(link) for link in links])
-    return "".join(traceback.format_exception(error))
+    if any(map(_is_special, links)):
+        return "".join(traceback.format_exception(error))
+    return "".join([link if isinstance(link, str) else _alone(link) for link in links])
 
 
 def _chain(error: BaseException) -> list[BaseException | str]:
@@ -59,7 +57,10 @@ def _is_special(error: BaseException | str) -> bool:
 def _last_line(error: BaseException) -> str:
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ in _BARE_MODULES else f"{kind.__module__}.{kind.__qualname__}"
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:
+        text = "<exception str() failed>"
     return f"{name}: {text}\n" if text else f"{name}\n"
 
 

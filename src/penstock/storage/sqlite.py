@@ -32,6 +32,8 @@ FORMAT = 1
 APPLICATION = 0x50454E53
 BUSY_SECONDS = 10.0
 GROUP_LIMIT = 2_000
+NOT_TOGETHER = "could not be saved together"
+"""In the line about changes each of which could be saved alone; the tests of workers look for it."""
 CHECKED_WHEN_SMALLER = 32 * 1024 * 1024
 
 
@@ -248,13 +250,15 @@ class Database:
         failure = self._commit(group)
         if failure is None:
             return
-        if len(group) > 1:
-            for change in group:
-                alone = self._commit([change])
-                if alone is not None:
-                    change.error = change.error or alone
+        if len(group) == 1:
+            group[0].error = group[0].error or failure
             return
-        group[0].error = group[0].error or failure
+        for change in group:
+            alone = self._commit([change])
+            if alone is not None:
+                change.error = change.error or alone
+        if not any(change.error for change in group):
+            logger.warning("%d changes %s, though each alone could be: %s", len(group), NOT_TOGETHER, failure)
 
     def _commit(self, group: list[_Change]) -> BaseException | None:
         """Run the changes in one transaction; the error that undid the whole of it, if any."""

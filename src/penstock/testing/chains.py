@@ -11,6 +11,7 @@ from penstock.api.rows import is_inferred
 from penstock.api.transform import FrameTransform, Predicate, TableTransform, Transform
 from penstock.spark.batchwise import BatchwiseChain, Passing
 from penstock.spark.chain import Chain, Link
+from penstock.spark.column_faults import ColumnFaults
 from penstock.spark.errors import ErrorHandler, Origin, Stage
 from penstock.spark.splits import ErrorPolicy, PluginRef, TaskSpec
 from penstock.spark.staging import Outbox
@@ -85,9 +86,13 @@ def run_chain(
         raise ValueError(f"tolerance is none or all, as errors.tolerance, not {tolerance!r}")
     chain = Chain([_link(step if isinstance(step, Step) else Step(step), spark) for step in steps])
     errors = _Errors(tolerant=tolerance == "all")
-    many: BatchwiseChain[Record] = BatchwiseChain(chain, errors, lambda record: Origin(record.topic, record=record))
+    many: BatchwiseChain[Record] = BatchwiseChain(chain, errors, _origin, ColumnFaults())
     left = many.run([Passing(record, record) for record in records])
     return Outcome([item.record for item in left], many.dropped, errors.seen)
+
+
+def _origin(record: Record) -> Origin:
+    return Origin(record.topic, record=record)
 
 
 def _link(step: Step, spark: Callable[[], SparkSession]) -> Link:

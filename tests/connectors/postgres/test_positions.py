@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from penstock.api import ConfigError, PluginError, Record, SourceOffset, SourceOffsets, SourcePartition
+from penstock.api import Batch, ConfigError, PluginError, Record, SourceOffset, SourceOffsets, SourcePartition
+from penstock.connectors.postgres import blocks
 from penstock.connectors.postgres.blocks import Block, KeyRule, blocks_of
 from penstock.connectors.postgres.lsn import Visibility, lsn_text, parse_lsn
 from penstock.connectors.postgres.position import Position, State, TableProgress, check_partition
@@ -133,6 +134,32 @@ def test_a_record_without_a_key_is_reported_alone() -> None:
     assert [offset for part in found for offset in offsets_of(part)] == [0, 2]
     assert failed[0][0].offset == 1
     assert "primary.key.mode" in failed[0][1]
+
+
+def test_rows_that_only_together_are_refused_are_told_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def clumsy(batch: Batch, rule: KeyRule, deletes: bool) -> Iterator[Block]:
+        if len(batch) > 1:
+            raise ValueError("too many at once")
+        return made(batch, rule, deletes)
+
+    made = blocks._blocks
+    monkeypatch.setattr(blocks, "_blocks", clumsy)
+    records = [Record({"id": n}, {"id": n}, "t", 0, offset=n) for n in range(3)]
+    found = list(blocks_of(records, KeyRule(), True, _unexpected))
+    assert [offset for part in found for offset in offsets_of(part)] == [0, 1, 2]
+    (line,) = caplog.records
+    assert line.getMessage() == f"3 records of t {blocks.TOLD}; please report this"
+    assert "too many at once" in caplog.text
+
+
+def test_rows_of_which_one_is_to_blame_are_an_error_of_that_one_alone(caplog: pytest.LogCaptureFixture) -> None:
+    failed: list[Record] = []
+    records = [Record({"id": n}, {"id": n} if n else None, "t", 0, offset=n) for n in range(3)]
+    list(blocks_of(records, KeyRule(), True, lambda record, error: failed.append(record)))
+    assert [record.offset for record in failed] == [0]
+    assert caplog.records == []
 
 
 def test_blocks_give_their_records_back() -> None:

@@ -55,6 +55,30 @@ def test_texts_become_values_of_their_schema(kind: ColumnType, texts: list[str |
     assert array.to_pylist() == values
 
 
+USUAL: list[tuple[ColumnType, list[str | None]]] = [
+    (made(types.NUMERIC, NUMERIC_10_2), ["1.20", "-3", None]),
+    (made(types.DATE_OID), ["1970-01-02", None]),
+    (made(types.DATE_OID, times="connect"), ["2024-02-29"]),
+    (made(types.TIME_OID), ["00:00:01.5", "23:59:59.999999"]),
+    (made(types.TIME_OID, 3), ["00:00:01.5"]),
+    (made(types.TIME_OID, times="connect"), ["00:00:01"]),
+    (made(types.TIMESTAMP_OID), ["1970-01-01 00:00:00.000001", None]),
+    (made(types.TIMESTAMP_OID, 3), ["1969-12-31 23:59:59.999"]),
+    (made(types.TIMESTAMP_OID, times="connect"), ["2024-02-29 12:30:00"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "texts"), USUAL)
+def test_usual_texts_become_values_all_at_once(
+    kind: ColumnType, texts: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: object) -> types.Convert:
+        raise AssertionError("the texts went one by one")
+
+    monkeypatch.setattr(types, "_each", slow)
+    assert kind.convert(pa.array(texts, pa.string())).type == arrow_type(kind.schema)
+
+
 def test_arrays_keep_nulls_quotes_and_bounds() -> None:
     kind = column_type(TypeInfo(1009, element=types.TEXT), Handling())
     texts = pa.array(['{a,NULL,"NULL","x \\"y\\" \\\\"}', None, "{}", "[0:1]={p,q}"])

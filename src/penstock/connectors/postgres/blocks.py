@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +18,11 @@ from penstock.api import Batch, Column, DataError, Record, Schema, SchemaType
 from penstock.api.arrow import arrow_type, arrow_value
 
 from .texts import column_type, csv_column
+
+log = logging.getLogger(__name__)
+
+TOLD = "were made rows one by one, since together they could not be, though none of them is to blame"
+"""In the line about it; the tests of workers look for it."""
 
 _ENVELOPE = {"before", "after", "op"}
 _RECORDS_AT_ONCE = 10_000
@@ -93,8 +99,17 @@ def _one_by_one(
         wrapped = error if isinstance(error, DataError) else DataError(str(error))
         report(next(iter(batch.records())), wrapped)
         return
+    blamed: list[Record] = []
+
+    def blame(record: Record, reason: Exception) -> None:
+        blamed.append(record)
+        report(record, reason)
+
     for row in range(len(batch)):
-        yield from blocks_of([batch.slice(row, 1)], rule, deletes, report)
+        yield from blocks_of([batch.slice(row, 1)], rule, deletes, blame)
+    if not blamed:
+        where = (len(batch), batch.topic, TOLD)
+        log.warning("%d records of %s %s; please report this", *where, exc_info=error)
 
 
 def _batches(items: Iterable[Record | Batch], report: Callable[[Record, Exception], None]) -> Iterator[Batch]:

@@ -6,6 +6,7 @@ something of it, so it is used only for settings that nothing else can honour.
 
 from __future__ import annotations
 
+import logging
 import threading
 import zlib
 from collections.abc import Callable
@@ -24,6 +25,8 @@ from .wire.connection import Unsupported
 from .wire.errors import Answered
 from .wire.group_offsets import GroupOffsets, Position
 from .wire.options import ADMIN, Options, options_for
+
+logger = logging.getLogger(__name__)
 
 COMMIT_SECONDS = 8.0
 
@@ -104,7 +107,8 @@ class WireCommitter:
             client = self._local.client = GroupOffsets(self._options)
         try:
             call(client)
-        except Unsupported:
+        except Unsupported as reason:
+            logger.debug("librdkafka's client is used: %s", reason)
             otherwise().result(ANSWER_SECONDS)
         except Answered as error:
             raise KafkaException(KafkaError(error.code, retriable=error.passing)) from error
