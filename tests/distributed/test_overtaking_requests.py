@@ -17,8 +17,8 @@ from tests.support.overtaking import (
     TO_DELETION,
     Overtake,
     change_with_a_slow_end,
-    is_cleaned_up,
     rounds,
+    summary,
     unbalanced,
 )
 from tests.support.waiting import wait_until
@@ -29,13 +29,14 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600
 
 
 @pytest.mark.parametrize("overtake", TO_DELETION, ids=lambda overtake: overtake.__name__)
-def test_nothing_stays_behind_however_early_a_connector_is_deleted(
+def test_hooks_fit_together_however_early_a_connector_is_deleted(
     cluster: Cluster, tmp_path: Path, overtake: Overtake
 ) -> None:
     sources = [Hooked(cluster.leader(), tmp_path) for _ in range(ROUNDS)]
     for number, source in enumerate(sources):
         overtake(source, number)
-    wrong = unbalanced(sources, is_cleaned_up)
+    wrong = unbalanced(sources)
+    print(f"{len(wrong)} of {ROUNDS} wrong: {summary(sources)}")
     assert not wrong, f"{len(wrong)} of {ROUNDS}: {wrong}"
 
 

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.hooked import HOOK_SETTINGS, Hooked
-from tests.support.overtaking import AMID_TASKS, TO_DELETION, Overtake, change_with_a_slow_end, rounds, unbalanced
+from tests.support.overtaking import (
+    AMID_TASKS,
+    TO_DELETION,
+    Overtake,
+    change_with_a_slow_end,
+    rounds,
+    summary,
+    unbalanced,
+)
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -35,6 +43,7 @@ def test_hooks_fit_together_however_early_a_connector_is_deleted(
     for number, source in enumerate(sources):
         overtake(source, number)
     wrong = unbalanced(sources)
+    print(f"{len(wrong)} of {ROUNDS} wrong: {summary(sources)}")
     assert not wrong, f"{len(wrong)} of {ROUNDS}: {wrong}"
 
 
