@@ -14,37 +14,37 @@ from .waiting import wait_until
 PAUSES = 12
 LATE_SECONDS = 30.0
 
-Overtake = Callable[[Hooked, int], None]
-"""Makes the requests of one round; the number says how long to wait between the two that matter."""
+Overtake = Callable[[Hooked, float], None]
+"""Makes the requests of one round, with so many seconds between the two that matter."""
 
 
-def resume_and_delete(source: Hooked, number: int) -> None:
+def resume_and_delete(source: Hooked, pause: float) -> None:
     source.create(initial_state="STOPPED")
     source.wait("STOPPED", tasks=0)
     source.ask("resume")
-    _pause(number)
+    time.sleep(pause)
     source.delete()
 
 
-def create_and_delete(source: Hooked, number: int) -> None:
+def create_and_delete(source: Hooked, pause: float) -> None:
     source.create()
-    _pause(number)
+    time.sleep(pause)
     source.delete()
 
 
-def update_and_delete(source: Hooked, number: int) -> None:
+def update_and_delete(source: Hooked, pause: float) -> None:
     source.create()
     source.wait("RUNNING", tasks=None)
     source.put(mark="two")
-    _pause(number)
+    time.sleep(pause)
     source.delete()
 
 
-def delete_while_another_class_takes_over(source: Hooked, number: int) -> None:
+def delete_while_another_class_takes_over(source: Hooked, pause: float) -> None:
     source.create()
     source.wait("RUNNING", tasks=None)
     source.put(connector_class="OtherSource", mark="two")
-    _pause(number)
+    time.sleep(pause)
     source.delete()
 
 
@@ -60,6 +60,11 @@ TO_DELETION: Sequence[Overtake] = (
 def rounds(usual: int) -> int:
     """How often each sequence is tried, a little faster or slower each time."""
     return int(os.environ.get("PENSTOCK_TEST_ROUNDS", usual))
+
+
+def pauses(rounds: int, step_ms: float) -> list[float]:
+    """A pause for each round, in seconds: none, a step, two steps and so on, and again from the beginning."""
+    return [number % PAUSES * step_ms / 1000 for number in range(rounds)]
 
 
 def unbalanced(sources: Sequence[Hooked]) -> list[str]:

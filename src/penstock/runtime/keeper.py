@@ -121,10 +121,11 @@ class ConnectorKeeper:
 
         A hook that is called for a connector that is gone does not count: its clean-up waits for what comes of it.
         """
-        working = self._worker is not None and not self._worker.done() and not self._in_hook
+        working = self._worker is not None and not self._worker.done()
         gone = working and (self._removed or self.name not in self._services.configs.snapshot())
         instance = self._instance_config is not None and not self._services.ownership.connector(self.name)
-        return gone or instance or self.tasks.is_ending or bool(self.tasks.leaving())
+        hooked = gone and self._in_hook
+        return ((gone or instance) and not hooked) or self.tasks.is_ending or bool(self.tasks.leaving())
 
     async def settled(self) -> None:
         """Wait until nothing is left to do."""
