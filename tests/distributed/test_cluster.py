@@ -43,7 +43,7 @@ def newest(cluster: Cluster, kind: str) -> dict[str, Any]:
 
 def left_of(cluster: Cluster, name: str) -> list[str]:
     """The keys of what the config topic still says of a connector that is gone, its hooks and its clean-up."""
-    ours = ("lifecycle-", "cleanup-", "incarnation-", "connector-", "target-state-")
+    ours = ("hooks-", "lifecycle-", "cleanup-", "incarnation-", "connector-", "target-state-")
     found = [(key, value) for key, value in newest(cluster, "config").items() if value is not None]
     return [key for key, value in found if key.startswith(ours) and (name in key or value.get("connector") == name)]
 

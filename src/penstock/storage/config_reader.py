@@ -12,7 +12,7 @@ from .config_records import Config, Restart, SessionKey
 from .config_snapshot import ConfigSnapshot, ConnectorEntry
 from .incarnations import Incarnations
 from .json_records import from_json
-from .lifecycle_records import CLEANUP, INCARNATION, LIFECYCLE, read_cleanup, read_incarnation, read_lifecycle
+from .lifecycle_records import CLEANUP, HOOKS, INCARNATION, LIFECYCLE, read_cleanup, read_incarnation, read_lifecycle
 from .log import LogRecord
 from .pipeline_records import PIPELINE, Declaration, read_declaration
 from .states import TargetState
@@ -76,6 +76,7 @@ class ConfigReader:
             (records.LOGGER, self._logger),
             (INCARNATION, self._incarnation),
             (LIFECYCLE, self._lifecycle),
+            (HOOKS, self._lifecycle),
             (CLEANUP, self._cleanup),
             (PIPELINE, self._declaration),
             (UNFINISHED, self._unfinished_change),

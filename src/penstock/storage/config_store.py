@@ -17,7 +17,6 @@ from .lifecycle_records import (
     cleanup_finished_record,
     cleanup_record,
     incarnation_record,
-    lifecycle_over_record,
     lifecycle_record,
     new_incarnation,
 )
@@ -183,7 +182,8 @@ class ConfigStore:
 
     def finish_cleanup(self, cleanup: Cleanup) -> Future[None]:
         """The clean-up succeeded, or somebody gave it up: whatever is said of it later, it is not begun again."""
-        over = [] if cleanup.incarnation is None else [lifecycle_over_record(cleanup.incarnation)]
+        ended = cleanup.incarnation
+        over = [] if ended is None else [lifecycle_record(cleanup.connector, ended, None)]
         return self._append([cleanup_finished_record(cleanup.id), *over])
 
     def disown_calls(self, worker: str) -> Future[None]:

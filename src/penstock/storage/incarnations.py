@@ -18,7 +18,6 @@ from .lifecycle_records import (
     cleanup_finished_record,
     cleanup_id,
     cleanup_record,
-    lifecycle_over_record,
     lifecycle_record,
 )
 from .log import LogRecord
@@ -143,7 +142,7 @@ class Incarnations:
                 cleanups[number] = self._cleanup(number, incarnation, life.connector, life.lifecycle)
                 owed.add(incarnation)
             else:
-                spent.append(lifecycle_over_record(incarnation))
+                spent.append(lifecycle_record(life.connector, incarnation, None))
         noted = [cleanup for cleanup in self._cleanups.values() if not cleanup.stands_alone]
         moot = {cleanup.id for cleanup in noted if cleanup.incarnation not in owed} | self._too_late
         spent += map(cleanup_finished_record, sorted(moot))

@@ -1,8 +1,9 @@
 """What the config log remembers of lifecycle hooks: active configurations, calls in progress, clean-ups to be done.
 
 Hooks belong to an *incarnation*: one life of a connector's name, from its creation to its deletion. Whoever writes the
-creation gives it an id, under a key of its own, and all that is noted of its hooks has the id in its key. A connector
-without such a record, made by Kafka Connect or an older Penstock, has its name for an id.
+creation gives it an id, under a key of its own, and what is noted of its hooks has the id in its key. A connector
+without such a record, made by Kafka Connect or an older Penstock, has its name for an id, and its hooks the key of old:
+whoever knows no ids must not take what is under one for a connector that is gone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .log import LogRecord
 
 INCARNATION = "incarnation-"
 LIFECYCLE = "lifecycle-"
+HOOKS = "hooks-"
 CLEANUP = "cleanup-"
 
 Config = Mapping[str, str | None]
@@ -118,12 +120,9 @@ def incarnation_record(connector: str, incarnation: str | None) -> LogRecord:
 
 
 def lifecycle_record(connector: str, incarnation: str, lifecycle: Lifecycle | None) -> LogRecord:
-    return _record(LIFECYCLE + incarnation, None if lifecycle is None else _lifecycle_value(connector, lifecycle))
-
-
-def lifecycle_over_record(incarnation: str) -> LogRecord:
-    """Nothing is left to be known of the hooks of an incarnation."""
-    return _record(LIFECYCLE + incarnation, None)
+    """How far the hooks of an incarnation have come; ``None``: nothing is left to be known of them."""
+    prefix = LIFECYCLE if incarnation == connector else HOOKS
+    return _record(prefix + incarnation, None if lifecycle is None else _lifecycle_value(connector, lifecycle))
 
 
 def cleanup_record(cleanup: Cleanup) -> LogRecord:
