@@ -23,13 +23,13 @@ def resume_and_delete(source: Hooked, pause: float) -> None:
     source.wait("STOPPED", tasks=0)
     source.ask("resume")
     time.sleep(pause)
-    source.delete()
+    source.delete(LATE_SECONDS)
 
 
 def create_and_delete(source: Hooked, pause: float) -> None:
     source.create()
     time.sleep(pause)
-    source.delete()
+    source.delete(LATE_SECONDS)
 
 
 def update_and_delete(source: Hooked, pause: float) -> None:
@@ -37,7 +37,7 @@ def update_and_delete(source: Hooked, pause: float) -> None:
     source.wait("RUNNING", tasks=None)
     source.put(mark="two")
     time.sleep(pause)
-    source.delete()
+    source.delete(LATE_SECONDS)
 
 
 def delete_while_another_class_takes_over(source: Hooked, pause: float) -> None:
@@ -45,7 +45,7 @@ def delete_while_another_class_takes_over(source: Hooked, pause: float) -> None:
     source.wait("RUNNING", tasks=None)
     source.put(connector_class="OtherSource", mark="two")
     time.sleep(pause)
-    source.delete()
+    source.delete(LATE_SECONDS)
 
 
 TO_DELETION: Sequence[Overtake] = (
