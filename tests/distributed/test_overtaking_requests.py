@@ -24,23 +24,24 @@ from tests.support.overtaking import (
 )
 from tests.support.waiting import wait_until
 
-ROUNDS = rounds(12)
+ROUNDS = rounds(6)
+DELETIONS = rounds(12)
 STEP_MS = 4
 """What is written goes through Kafka and comes to another worker: hooks are called some 10 to 40 ms after a request."""
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600 + 30 * ROUNDS)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600 + 30 * DELETIONS)]
 
 
 @pytest.mark.parametrize("overtake", TO_DELETION, ids=lambda overtake: overtake.__name__)
 def test_hooks_fit_together_however_early_a_connector_is_deleted(
     cluster: Cluster, tmp_path: Path, overtake: Overtake
 ) -> None:
-    sources = [Hooked(cluster.leader(), tmp_path) for _ in range(ROUNDS)]
-    for source, pause in zip(sources, pauses(ROUNDS, STEP_MS), strict=True):
+    sources = [Hooked(cluster.leader(), tmp_path) for _ in range(DELETIONS)]
+    for source, pause in zip(sources, pauses(DELETIONS, STEP_MS), strict=True):
         overtake(source, pause)
     wrong = unbalanced(sources)
-    print(f"{len(wrong)} of {ROUNDS} wrong: {summary(sources)}")
-    assert not wrong, f"{len(wrong)} of {ROUNDS}: {wrong}"
+    print(f"{len(wrong)} of {DELETIONS} wrong: {summary(sources)}")
+    assert not wrong, f"{len(wrong)} of {DELETIONS}: {wrong}"
 
 
 @pytest.mark.parametrize("overtake", AMID_TASKS, ids=lambda overtake: overtake.__name__)
