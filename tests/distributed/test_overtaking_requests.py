@@ -17,26 +17,31 @@ from tests.support.overtaking import (
     TO_DELETION,
     Overtake,
     change_with_a_slow_end,
-    is_cleaned_up,
+    pauses,
     rounds,
+    summary,
     unbalanced,
 )
 from tests.support.waiting import wait_until
 
 ROUNDS = rounds(6)
+DELETIONS = rounds(12)
+STEP_MS = 4
+"""What is written goes through Kafka and comes to another worker: hooks are called some 10 to 40 ms after a request."""
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600 + 30 * ROUNDS)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600 + 30 * DELETIONS)]
 
 
 @pytest.mark.parametrize("overtake", TO_DELETION, ids=lambda overtake: overtake.__name__)
-def test_nothing_stays_behind_however_early_a_connector_is_deleted(
+def test_hooks_fit_together_however_early_a_connector_is_deleted(
     cluster: Cluster, tmp_path: Path, overtake: Overtake
 ) -> None:
-    sources = [Hooked(cluster.leader(), tmp_path) for _ in range(ROUNDS)]
-    for number, source in enumerate(sources):
-        overtake(source, number)
-    wrong = unbalanced(sources, is_cleaned_up)
-    assert not wrong, f"{len(wrong)} of {ROUNDS}: {wrong}"
+    sources = [Hooked(cluster.leader(), tmp_path) for _ in range(DELETIONS)]
+    for source, pause in zip(sources, pauses(DELETIONS, STEP_MS), strict=True):
+        overtake(source, pause)
+    wrong = unbalanced(sources)
+    print(f"{len(wrong)} of {DELETIONS} wrong: {summary(sources)}")
+    assert not wrong, f"{len(wrong)} of {DELETIONS}: {wrong}"
 
 
 @pytest.mark.parametrize("overtake", AMID_TASKS, ids=lambda overtake: overtake.__name__)
@@ -97,6 +102,34 @@ def apart(cluster: Cluster, folder: Path) -> Hooked:
         other.heal()
         other.delete()
     return found
+
+
+QUIET = "Not everything that moves to other workers has stopped in time"
+
+
+def test_a_hook_that_hangs_for_a_deleted_connector_holds_up_no_round_of_the_group(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    before = sum(worker.output.read_text(errors="replace").count(QUIET) for worker in cluster.workers)
+    source, other = Hooked(cluster.leader(), tmp_path), Hooked(cluster.leader(), tmp_path)
+    source.break_down()
+    source.create({"hang.until.healed": "on_created"})
+    source.wait_told("created one")
+    source.delete()
+    other.run()
+    (cleanup,) = source.cleanups()
+    source.create({"mark": "two"})
+    source.wait("UNASSIGNED", tasks=None)
+    assert source.told() == ["created one"]
+    source.heal()
+    source.wait("RUNNING")
+    assert source.told() == ["created one", "deleted one", "created two"]
+    for one in (source, other):
+        one.delete()
+        one.wait_cleaned_up()
+    assert sum(worker.output.read_text(errors="replace").count(QUIET) for worker in cluster.workers) == before
+    assert source.told()[-1] == "deleted two"
+    assert cleanup["config"]["mark"] == "one"
 
 
 def test_a_restart_right_after_a_connector_was_created_again_is_done(cluster: Cluster, tmp_path: Path) -> None:

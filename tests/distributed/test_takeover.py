@@ -163,10 +163,14 @@ def test_connectors_go_on_in_penstock_and_then_in_kafka_connect_again(world: Wor
         assert answer.status_code == 200, answer.text
         assert worker.http.put("/connectors/paused/resume").status_code == 202
         worker.wait_state("paused", "RUNNING", 1)
+        made = {"connector.class": FILE_SOURCE, "file": str(world.folder / "other.txt"), "topic": "made-here"}
+        worker.create("made-here", made)
+        worker.wait_state("made-here", "RUNNING", 1)
+        assert b"incarnation-made-here" in world.newest("config")
         assert worker.stop() == 0
     world.write_lines("between again")
     with world.connect() as connect:
-        for name in ("lines-in", "lines-out", "paused"):
+        for name in ("lines-in", "lines-out", "paused", "made-here"):
             connect.wait_states(name, "RUNNING", "RUNNING")
         connect.wait_states("stopped", "STOPPED")
         world.write_lines("connect again")

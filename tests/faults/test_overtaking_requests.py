@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from tests.support.hooked import HOOK_SETTINGS, Hooked
-from tests.support.overtaking import AMID_TASKS, TO_DELETION, Overtake, change_with_a_slow_end, rounds, unbalanced
+from tests.support.overtaking import (
+    AMID_TASKS,
+    TO_DELETION,
+    Overtake,
+    change_with_a_slow_end,
+    pauses,
+    rounds,
+    summary,
+    unbalanced,
+)
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -32,9 +41,10 @@ def test_hooks_fit_together_however_early_a_connector_is_deleted(
     worker: PenstockProcess, tmp_path: Path, overtake: Overtake
 ) -> None:
     sources = [Hooked(worker, tmp_path) for _ in range(ROUNDS)]
-    for number, source in enumerate(sources):
-        overtake(source, number)
+    for source, pause in zip(sources, pauses(ROUNDS, 1), strict=True):
+        overtake(source, pause)
     wrong = unbalanced(sources)
+    print(f"{len(wrong)} of {ROUNDS} wrong: {summary(sources)}")
     assert not wrong, f"{len(wrong)} of {ROUNDS}: {wrong}"
 
 

@@ -24,14 +24,21 @@ from penstock.api import (
     Type,
 )
 from penstock.runtime.calls import UserCode
-from penstock.runtime.cleanups import LONGEST_RETRY_SECONDS, Cleanups
+from penstock.runtime.cleanups import LONGEST_RETRY_SECONDS, Cleanups, Peers
 from penstock.runtime.hooks import ConnectorGone, HookFailed, Hooks, new_cleanup
 from penstock.runtime.lifecycle import Due, Hook, due
 from penstock.runtime.plugins import PluginEntry, PluginKind, UnknownPlugin
 from penstock.runtime.secrets import masked
 from penstock.storage.config_records import connector_record
 from penstock.storage.config_store import ConfigStore
-from penstock.storage.lifecycle_records import Cleanup, HookCall, Lifecycle, cleanup_record, lifecycle_record
+from penstock.storage.lifecycle_records import (
+    Cleanup,
+    HookCall,
+    Lifecycle,
+    cleanup_id,
+    incarnation_record,
+    lifecycle_record,
+)
 from penstock.storage.log import LogRecord
 from penstock.storage.memory_log import MemoryLog
 
@@ -127,7 +134,8 @@ class World:
         self.targets: dict[str, str] = {}
         """Of classes that are known by two names."""
         self.values = {"${env:PASSWORD}": "the-password"}
-        self.hooks = Hooks(self.configs, self.calls, self.plugin, self._resolve, seconds)
+        self.is_ours = True
+        self.hooks = Hooks(self.configs, self.calls, self.plugin, self._resolve, seconds, "here", lambda: self.is_ours)
         self.done: list[str] = []
 
     def plugin(self, config: Raw) -> PluginEntry:
@@ -142,9 +150,12 @@ class World:
 
     def put(self, config: Raw, lifecycle: Lifecycle | None = None) -> None:
         """The connector ``c`` with a configuration, and what hooks have made of it so far."""
-        self.configs.put_connector("c", config)
+        if "c" not in self.configs.snapshot():
+            self.log.append(created(INCARNATION, config))
+        else:
+            self.configs.put_connector("c", config)
         if lifecycle is not None:
-            self.configs.put_lifecycle("c", lifecycle)
+            self.configs.put_lifecycle("c", INCARNATION, lifecycle)
 
     def start(self, config: Raw) -> bool:
         return asyncio.run(self._start(config))
@@ -268,7 +279,7 @@ def test_a_call_that_is_tried_again_has_not_failed_yet(world: World) -> None:
     noted: list[HookCall] = []
     Told.behave = staticmethod(lambda config: noted.append(world.pending()))
     assert world.start(A)
-    assert noted == [HookCall("created", A, 1, 4)]
+    assert noted == [HookCall("created", A, 1, 4, worker="here")]
 
 
 def test_a_class_with_only_a_deletion_hook_is_told_of_the_deletion_of_what_was_started(world: World) -> None:
@@ -278,20 +289,17 @@ def test_a_class_with_only_a_deletion_hook_is_told_of_the_deletion_of_what_was_s
 
     world.classes["Source"] = Deleting
     world.put(A)
-    assert world.hooks.cleanup_for("c") is None
     assert world.start(A)
     assert world.lifecycle().active == A
-    cleanup = world.hooks.cleanup_for("c")
-    assert cleanup is not None
+    world.hooks.remove("c")
+    (cleanup,) = world.cleanups()
     asyncio.run(world.hooks.clean_up(cleanup))
     assert Told.told == ["deleted a"]
 
 
 def test_an_update_of_unknown_result_is_cleaned_up_on_both_sides(world: World) -> None:
     world.put(B, Lifecycle(A, in_progress(Hook.UPDATED, B)))
-    cleanup = world.hooks.cleanup_for("c")
-    assert cleanup is not None
-    world.configs.remove_connector("c", cleanup)
+    world.hooks.remove("c")
     (kept,) = World(MemoryLog(world.log.records)).cleanups()
     asyncio.run(world.hooks.clean_up(kept))
     assert Told.told == ["deleted b", "deleted a"]
@@ -326,7 +334,7 @@ def test_a_created_of_unknown_result_is_cleaned_up_before_another_configuration_
     (cleanup,) = world.cleanups()
     assert cleanup.config == A
     asyncio.run(world.hooks.clean_up(cleanup))
-    world.configs.finish_cleanup(cleanup.id)
+    world.configs.finish_cleanup(cleanup)
     assert world.start(B)
     assert Told.told == ["deleted a", "created b"]
 
@@ -360,7 +368,7 @@ def test_a_hook_that_ends_after_the_deletion_writes_nothing(world: World) -> Non
     world.put(A)
 
     def delete_meanwhile(config: Mapping[str, str]) -> None:
-        world.configs.remove_connector("c", world.hooks.cleanup_for("c"))
+        world.hooks.remove("c")
         world.configs.put_connector("c", B)
 
     Told.behave = staticmethod(delete_meanwhile)
@@ -373,8 +381,25 @@ def test_a_hook_that_ends_after_the_deletion_writes_nothing(world: World) -> Non
 # -- a connector that is deleted around a call: of two who write at the same time the later one knows the other
 
 
-REMOVED = (connector_record("c", None), lifecycle_record("c", None))
+INCARNATION = "first"
+REMOVED = (connector_record("c", None), incarnation_record("c", None))
 """What somebody writes who does not know of any hook."""
+
+
+def created(incarnation: str, config: Raw) -> list[LogRecord]:
+    """A new connector of the name."""
+    return [incarnation_record("c", incarnation), connector_record("c", config)]
+
+
+async def nothing(name: str) -> None:
+    """There is nothing to wait for."""
+
+
+def read_again(world: World) -> list[tuple[Raw, Raw | None]]:
+    """What clean-ups are left for who reads the log from its beginning, and has only the newest record of each key."""
+    newest = {record.key: record for record in world.log.records}
+    kept = [record for record in world.log.records if newest[record.key] is record and record.value is not None]
+    return in_doubt(World(MemoryLog(kept)))
 
 
 def in_doubt(world: World) -> list[tuple[Raw, Raw | None]]:
@@ -406,19 +431,46 @@ def test_a_deletion_that_overtakes_a_call_leaves_it_uncalled(world: World, held:
         held.hold = True
         starting = asyncio.ensure_future(world.hooks.before_start("c", B))
         await until(lambda: len(held.held) == 1)
-        removed = world.configs.remove_connector("c", world.hooks.cleanup_for("c"))
+        removed = world.hooks.remove("c")
         (outcome,) = await ends(held, starting)
         assert isinstance(outcome, ConnectorGone)
         assert removed.done()
 
     asyncio.run(work())
     assert Told.told == []
-    assert "c" not in world.configs.snapshot().lifecycles
     assert in_doubt(world) == ([] if active is None else [(active, None)])
+    assert read_again(world) == in_doubt(world)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "created again"])
+@pytest.mark.parametrize("active", [None, A], ids=["created", "updated"])
+def test_a_note_that_comes_after_a_deletion_elsewhere_is_taken_back(
+    world: World, held: HeldLog, active: Raw | None, again: bool
+) -> None:
+    world.put(B, Lifecycle(active))
+    seen: list[list[tuple[Raw, Raw | None]]] = []
+
+    async def work() -> None:
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", B))
+        await until(lambda: len(held.held) == 1)
+        held.append_elsewhere(*REMOVED, *(created("other", A) if again else []))
+        held.release()
+        seen.append(in_doubt(world))
+        (outcome,) = await ends(held, starting)
+        assert isinstance(outcome, ConnectorGone)
+
+    asyncio.run(work())
+    left = [] if active is None else [(active, None)]
+    assert Told.told == []
+    assert seen == [left], "who has read the deletion knows that the call will not be made"
+    assert in_doubt(world) == left
+    assert read_again(world) == left
+    assert world.lifecycle() == Lifecycle()
 
 
 @pytest.mark.parametrize("active", [None, A], ids=["created", "updated"])
-def test_a_deletion_while_a_call_is_noted_calls_neither_hook_or_both(
+def test_a_note_that_comes_before_a_deletion_elsewhere_is_taken_back_when_both_are_read_at_once(
     world: World, held: HeldLog, active: Raw | None
 ) -> None:
     world.put(B, Lifecycle(active))
@@ -427,51 +479,54 @@ def test_a_deletion_while_a_call_is_noted_calls_neither_hook_or_both(
         held.hold = True
         starting = asyncio.ensure_future(world.hooks.before_start("c", B))
         await until(lambda: len(held.held) == 1)
-        await ends(held, asyncio.gather(world.hooks.remove("c"), starting, return_exceptions=True))
-
-    asyncio.run(work())
-    uncalled = [] if active is None else [(active, None)]
-    assert in_doubt(world) == ([(B, None)] if Told.told else uncalled)
-    assert "c" not in world.configs.snapshot().lifecycles
-
-
-@pytest.mark.parametrize("again", [False, True], ids=["deleted", "created again"])
-def test_a_note_that_comes_after_a_deletion_elsewhere_is_taken_back(world: World, held: HeldLog, again: bool) -> None:
-    world.put(A)
-
-    async def work() -> None:
-        held.hold = True
-        starting = asyncio.ensure_future(world.hooks.before_start("c", A))
-        await until(lambda: len(held.held) == 1)
-        held.append_elsewhere(*REMOVED, *([connector_record("c", A)] if again else []))
+        written = held.held[0][1]
+        written.add_done_callback(lambda _: held.append_elsewhere(*REMOVED))
         (outcome,) = await ends(held, starting)
         assert isinstance(outcome, ConnectorGone)
 
     asyncio.run(work())
     assert Told.told == []
-    assert "c" not in world.configs.snapshot().lifecycles
-    assert world.cleanups() == []
+    assert in_doubt(world) == ([] if active is None else [(active, None)])
+    assert read_again(world) == in_doubt(world)
 
 
-def test_a_result_that_comes_after_a_deletion_elsewhere_is_a_clean_up(world: World, held: HeldLog) -> None:
+def test_a_note_that_is_taken_back_leaves_an_earlier_call_in_doubt(world: World, held: HeldLog) -> None:
+    world.put(A, Lifecycle(None, replace(in_progress(Hook.CREATED, A), worker="elsewhere")))
+
+    async def work() -> None:
+        held.hold = True
+        starting = asyncio.ensure_future(world.hooks.before_start("c", A))
+        await until(lambda: len(held.held) == 1)
+        held.append_elsewhere(*REMOVED)
+        await ends(held, starting)
+
+    asyncio.run(work())
+    assert Told.told == []
+    (cleanup,) = world.cleanups()
+    assert (cleanup.config, cleanup.awaited) == (A, None), "nobody will tell what came of it"
+
+
+def test_a_result_that_comes_after_a_deletion_elsewhere_is_what_is_cleaned_up(world: World, held: HeldLog) -> None:
     world.put(B, Lifecycle(A))
+    before: list[tuple[Raw, Raw | None]] = []
 
     async def work() -> None:
         Told.behave = staticmethod(lambda config: setattr(held, "hold", True))
         starting = asyncio.ensure_future(world.hooks.before_start("c", B))
         await until(lambda: len(held.held) == 1)
-        held.append_elsewhere(cleanup_record(replace(new_cleanup("c", A), doubtful=B)), *REMOVED)
+        held.append_elsewhere(*REMOVED)
+        before.extend(in_doubt(world))
         (outcome,) = await ends(held, starting)
         assert isinstance(outcome, ConnectorGone)
 
     asyncio.run(work())
-    assert "c" not in world.configs.snapshot().lifecycles
+    assert before == [(A, B)]
     assert in_doubt(world) == [(B, None)]
 
 
-def test_a_hook_whose_connector_was_deleted_by_who_knew_nothing_of_it_is_cleaned_up(world: World) -> None:
+def test_a_hook_whose_connector_was_deleted_by_kafka_connect_is_cleaned_up(world: World) -> None:
     world.put(A)
-    Told.behave = staticmethod(lambda config: world.log.append(REMOVED))
+    Told.behave = staticmethod(lambda config: world.log.append([connector_record("c", None)]))
     with pytest.raises(ConnectorGone):
         world.start(A)
     assert in_doubt(world) == [(A, None)]
@@ -490,19 +545,22 @@ def test_a_call_that_ends_after_the_deletion_leaves_the_last_active_configuratio
     world: World, active: Raw | None, ends_with: Exception | None, left: list[tuple[Raw, Raw | None]]
 ) -> None:
     world.put(B, Lifecycle(active))
-    before: list[tuple[Raw, Raw | None]] = []
+    before: list[Cleanup] = []
 
     def delete_meanwhile(config: Mapping[str, str]) -> None:
-        world.configs.remove_connector("c", world.hooks.cleanup_for("c"))
-        before.extend(in_doubt(world))
+        world.hooks.remove("c")
+        before.extend(world.cleanups())
         if ends_with is not None:
             raise ends_with
 
     Told.behave = staticmethod(delete_meanwhile)
     with pytest.raises(ConnectorGone):
         world.start(B)
-    assert before == [(B, None) if active is None else (A, B)], "its result was not known yet"
+    (then,) = before
+    assert (then.config, then.doubtful) == ((B, None) if active is None else (A, B)), "its result was not known yet"
+    assert then.awaited == "here"
     assert in_doubt(world) == left
+    assert [(now.id, now.since, now.awaited) for now in world.cleanups()] == [(then.id, then.since, None)][: len(left)]
 
 
 def test_a_call_that_is_abandoned_after_the_deletion_stays_in_doubt(world: World) -> None:
@@ -510,27 +568,36 @@ def test_a_call_that_is_abandoned_after_the_deletion_stays_in_doubt(world: World
     late.put(B, Lifecycle(A))
 
     def delete_meanwhile(config: Mapping[str, str]) -> None:
-        late.configs.remove_connector("c", late.hooks.cleanup_for("c"))
+        late.hooks.remove("c")
         time.sleep(0.5)
 
     Told.behave = staticmethod(delete_meanwhile)
     with pytest.raises(ConnectorGone):
         late.start(B)
     assert in_doubt(late) == [(A, B)]
+    assert late.cleanups()[0].awaited is None
 
 
-def test_a_clean_up_that_was_given_up_while_the_hook_ran_is_not_begun_again(world: World) -> None:
+@pytest.mark.parametrize("ends_with", [None, PluginError("no")], ids=["returned", "raised"])
+def test_a_clean_up_that_is_over_while_the_hook_runs_is_not_begun_again(
+    world: World, ends_with: Exception | None
+) -> None:
     world.put(A)
 
     def delete_and_give_up(config: Mapping[str, str]) -> None:
-        world.configs.remove_connector("c", world.hooks.cleanup_for("c"))
+        world.hooks.remove("c")
         (cleanup,) = world.cleanups()
-        world.configs.finish_cleanup(cleanup.id)
+        world.configs.finish_cleanup(cleanup)
+        if ends_with is not None:
+            raise ends_with
 
     Told.behave = staticmethod(delete_and_give_up)
     with pytest.raises(ConnectorGone):
         world.start(A)
     assert world.cleanups() == []
+    world.configs.sweep()
+    assert read_again(world) == []
+    assert not world.configs.snapshot().spent
 
 
 @pytest.mark.parametrize(
@@ -550,53 +617,62 @@ def test_a_deletion_cleans_up_what_another_worker_noted_just_before(
 
     async def work() -> None:
         held.hold = True
-        removing = asyncio.ensure_future(world.hooks.remove("c"))
-        await until(lambda: len(held.held) == 1)
-        held.append_elsewhere(lifecycle_record("c", noted))
-        await ends(held, removing)
-        await removing
+        removing = world.hooks.remove("c")
+        held.append_elsewhere(lifecycle_record("c", INCARNATION, noted))
+        held.release()
+        removing.result()
 
     asyncio.run(work())
     assert in_doubt(world) == left
+    assert read_again(world) == left
     assert "c" not in world.configs.snapshot()
 
 
 def test_a_deletion_leaves_the_clean_up_alone_that_its_connector_waited_for(world: World) -> None:
     world.put(B, Lifecycle())
     world.configs.put_cleanup(new_cleanup("c", A))
-    asyncio.run(world.hooks.remove("c"))
+    world.hooks.remove("c")
     assert in_doubt(world) == [(A, None)]
 
 
-def test_a_deletion_waits_for_the_clean_up_that_another_class_leaves(world: World, held: HeldLog) -> None:
+@pytest.mark.parametrize("first", ["deletion", "class"])
+def test_a_deletion_and_another_class_leave_one_clean_up(world: World, held: HeldLog, first: str) -> None:
+    """Each is written by a worker that does not know of the other."""
     world.put(OTHER, Lifecycle(A))
+    (number,) = {cleanup_id(INCARNATION, 0)}
 
     async def work() -> None:
         held.hold = True
         starting = asyncio.ensure_future(world.hooks.before_start("c", OTHER))
         await until(lambda: len(held.held) == 1)
-        await ends(held, asyncio.gather(world.hooks.remove("c"), starting, return_exceptions=True))
-
-    asyncio.run(work())
-    assert Told.told == []
-    assert in_doubt(world) == [(A, None)]
-
-
-@pytest.mark.parametrize("known", [True, False], ids=["with its clean-up", "without"])
-def test_a_deletion_elsewhere_and_another_class_leave_one_clean_up(world: World, held: HeldLog, known: bool) -> None:
-    """The deletion is first in the log, and who made it may not have known of the active configuration."""
-    world.put(OTHER, Lifecycle(A))
-
-    async def work() -> None:
-        held.hold = True
-        starting = asyncio.ensure_future(world.hooks.before_start("c", OTHER))
-        await until(lambda: len(held.held) == 1)
-        held.append_elsewhere(*([cleanup_record(new_cleanup("c", A))] if known else []), *REMOVED)
+        if first == "deletion":
+            held.append_elsewhere(*REMOVED)
+            assert [cleanup.id for cleanup in world.cleanups()] == [number]
+            held.release()
+        else:
+            held.release()
+            held.append_elsewhere(*REMOVED)
+        assert [cleanup.id for cleanup in world.cleanups()] == [number]
         (outcome,) = await ends(held, starting)
         assert isinstance(outcome, ConnectorGone)
 
     asyncio.run(work())
     assert in_doubt(world) == [(A, None)]
+    assert [cleanup.id for cleanup in world.cleanups()] == [number]
+    assert Told.told == []
+
+
+def test_a_class_that_takes_over_has_a_clean_up_of_its_own(world: World) -> None:
+    world.put(OTHER, Lifecycle(A))
+    assert not world.start(OTHER)
+    (first,) = world.cleanups()
+    asyncio.run(world.hooks.clean_up(first))
+    world.configs.finish_cleanup(first)
+    assert world.start(OTHER)
+    world.hooks.remove("c")
+    (second,) = world.cleanups()
+    assert (first.config, second.config) == (A, OTHER)
+    assert first.id != second.id
 
 
 def test_a_deletion_that_cannot_be_written_changes_nothing_for_a_call(world: World, held: HeldLog) -> None:
@@ -606,7 +682,7 @@ def test_a_deletion_that_cannot_be_written_changes_nothing_for_a_call(world: Wor
         held.hold = True
         starting = asyncio.ensure_future(world.hooks.before_start("c", A))
         await until(lambda: len(held.held) == 1)
-        removed = world.configs.remove_connector("c")
+        removed = world.hooks.remove("c")
         held.release(OSError("No space left on device"))
         assert removed.exception() is not None
         assert await ends(held, starting) == [True]
@@ -614,6 +690,150 @@ def test_a_deletion_that_cannot_be_written_changes_nothing_for_a_call(world: Wor
     asyncio.run(work())
     assert Told.told == ["created a"]
     assert world.lifecycle() == Lifecycle(A)
+
+
+def test_a_worker_that_cannot_prove_any_more_that_a_connector_is_its_own_calls_nothing(world: World) -> None:
+    world.put(A)
+    world.is_ours = False
+    with pytest.raises(ConnectorGone):
+        world.start(A)
+    assert Told.told == []
+    assert world.lifecycle().doubtful == A, "whoever has it now decides"
+
+
+def test_a_class_without_a_deletion_hook_leaves_nothing_to_wait_for(world: World) -> None:
+    class Creating(Plain):
+        def on_created(self, config: Mapping[str, str]) -> None:
+            return
+
+    world.classes["Source"] = Creating
+    world.put(A)
+    assert world.start(A)
+    world.hooks.remove("c")
+
+    async def settled(name: str) -> None:
+        raise AssertionError("there is nothing to wait for")
+
+    async def work() -> None:
+        Cleanups(world.configs, world.hooks, settled, world.done.append).look()
+        await until(lambda: not world.cleanups())
+
+    asyncio.run(work())
+
+
+# -- clean-ups where other workers may still tell something
+
+
+def peers(world: World, *there: str, leads: Callable[[], bool] = lambda: True, seconds: float = 5.0) -> Peers:
+    """Other workers that are alive."""
+    return Peers("leader", lambda worker: worker in there, leads, seconds)
+
+
+def deleted_while_called(world: World, worker: str, active: Raw | None = None) -> None:
+    """A connector whose hook another worker calls, for all that can be read."""
+    hook = Hook.CREATED if active is None else Hook.UPDATED
+    world.put(B, Lifecycle(active, replace(in_progress(hook, B), worker=worker)))
+    world.hooks.remove("c")
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        pytest.param(Lifecycle(B), ["deleted b"], id="returned"),
+        pytest.param(Lifecycle(A, HookCall("updated", B, 1, 1, "no")), ["deleted a"], id="raised"),
+        pytest.param(Lifecycle(A), ["deleted a"], id="not called"),
+    ],
+)
+def test_a_clean_up_waits_for_what_another_worker_tells_of_its_call(
+    world: World, result: Lifecycle, told: list[str]
+) -> None:
+    deleted_while_called(world, "busy", active=A)
+
+    async def work() -> None:
+        cleanups = Cleanups(world.configs, world.hooks, nothing, world.done.append, peers(world, "busy", "leader"))
+        cleanups.look()
+        await asyncio.sleep(0.1)
+        assert Told.told == []
+        world.configs.put_lifecycle("c", INCARNATION, result)
+        await until(lambda: not world.cleanups())
+
+    asyncio.run(work())
+    assert Told.told == told
+
+
+def test_a_clean_up_whose_call_was_not_made_after_all_is_over(world: World) -> None:
+    deleted_while_called(world, "busy")
+
+    async def work() -> None:
+        cleanups = Cleanups(world.configs, world.hooks, nothing, world.done.append, peers(world, "busy"))
+        cleanups.look()
+        await turns()
+        world.configs.put_lifecycle("c", INCARNATION, None)
+        await until(lambda: world.done)
+
+    asyncio.run(work())
+    assert (Told.told, world.done, world.configs.snapshot().spent) == ([], ["c"], [])
+
+
+@pytest.mark.parametrize("there", [(), ("slow",)], ids=["dead", "never back"])
+def test_a_clean_up_does_not_wait_for_a_worker_that_is_gone_or_for_ever(
+    world: World, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("penstock.runtime.cleanups.NOTE_SECONDS", 0.1)
+    deleted_while_called(world, "slow", active=A)
+
+    async def work() -> None:
+        others = peers(world, *there, seconds=0.1)
+        Cleanups(world.configs, world.hooks, nothing, world.done.append, others).look()
+        await until(lambda: not world.cleanups())
+
+    asyncio.run(work())
+    assert Told.told == ["deleted b", "deleted a"]
+
+
+def test_a_worker_that_is_started_again_is_not_waited_for(world: World) -> None:
+    deleted_while_called(world, "again")
+    assert world.cleanups()[0].awaited == "again"
+    world.configs.disown_calls("again")
+    assert world.cleanups()[0].awaited is None
+    assert in_doubt(world) == [(B, None)]
+
+
+def test_who_does_not_lead_begins_no_clean_up_and_ends_the_one_it_has_begun(world: World) -> None:
+    leading, go_on = [True], threading.Event()
+    Told.behave = staticmethod(lambda config: go_on.wait(5) and None)
+    world.configs.put_cleanup(new_cleanup("c", A))
+
+    async def work() -> None:
+        others = peers(world, leads=lambda: leading[0])
+        cleanups = Cleanups(world.configs, world.hooks, nothing, world.done.append, others)
+        cleanups.look()
+        await until(lambda: Told.told)
+        leading[0] = False
+        cleanups.rest()
+        world.configs.put_cleanup(new_cleanup("c", B))
+        cleanups.look()
+        assert {cleanup.worker for cleanup in world.cleanups()} == {"leader", None}
+        go_on.set()
+        await until(lambda: len(world.cleanups()) == 1)
+
+    asyncio.run(work())
+    assert Told.told == ["deleted a"]
+
+
+def test_a_new_leader_waits_for_the_clean_up_that_the_former_one_calls(world: World) -> None:
+    world.configs.put_cleanup(replace(new_cleanup("c", A), worker="former"))
+
+    async def work() -> None:
+        cleanups = Cleanups(world.configs, world.hooks, nothing, world.done.append, peers(world, "former"))
+        cleanups.look()
+        await asyncio.sleep(0.1)
+        for cleanup in world.cleanups():
+            world.configs.finish_cleanup(cleanup)
+        await until(lambda: world.done)
+
+    asyncio.run(work())
+    assert Told.told == []
 
 
 def test_a_clean_up_is_what_is_left_when_nothing_runs_any_more(world: World) -> None:
@@ -679,7 +899,7 @@ def test_a_clean_up_of_which_nothing_is_left_when_nothing_runs_any_more_is_over(
 
     async def settled(name: str) -> None:
         for cleanup in world.cleanups():
-            world.configs.finish_cleanup(cleanup.id)
+            world.configs.finish_cleanup(cleanup)
 
     async def work() -> None:
         cleanups = Cleanups(world.configs, world.hooks, settled, world.done.append)
@@ -730,8 +950,8 @@ def test_a_hook_that_wants_to_end_the_process_has_just_failed(world: World) -> N
 def test_a_clean_up_of_a_class_that_is_not_installed_waits_for_it(world: World) -> None:
     world.put(A, Lifecycle(A))
     del world.classes["Source"]
-    cleanup = world.hooks.cleanup_for("c")
-    assert cleanup is not None
+    world.hooks.remove("c")
+    (cleanup,) = world.cleanups()
     with pytest.raises(HookFailed, match="no Source"):
         asyncio.run(world.hooks.clean_up(cleanup))
     world.classes["Source"] = Told
@@ -782,7 +1002,7 @@ def test_a_clean_up_whose_end_cannot_be_written_is_repeated(world: World, monkey
     world.configs.put_cleanup(new_cleanup("c", A))
     finish, full = world.configs.finish_cleanup, [True]
 
-    def sometimes(cleanup: str) -> Future[None]:
+    def sometimes(cleanup: Cleanup) -> Future[None]:
         if not full.pop():
             return finish(cleanup)
         full.append(False)

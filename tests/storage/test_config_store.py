@@ -69,7 +69,9 @@ def test_writes_have_the_bytes_and_the_order_of_kafka_connect() -> None:
     store.put_task_count("a", 2).result()
     store.put_session_key(SessionKey(b"\x01\x02", "HmacSHA256", 17)).result()
     store.put_logger_level("penstock.x", "DEBUG").result()
-    assert log.records == [
+    ours = [record for record in log.records if record.key == b"incarnation-a"]
+    assert ours == log.records[1:2], "Kafka Connect passes over it"
+    assert [record for record in log.records if record not in ours] == [
         LogRecord(b"target-state-a", b'{"state":"PAUSED","state.v2":"STOPPED"}'),
         CONNECTOR,
         task(0),
@@ -315,4 +317,3 @@ def test_records_that_make_no_sense_are_logged_and_ignored(record: LogRecord, ca
     assert store.snapshot().connectors() == ["b"]
     assert heard.events == []
     assert len(caplog.records) == 1
-

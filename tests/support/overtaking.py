@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from .hooked import Hooked
@@ -13,38 +14,38 @@ from .waiting import wait_until
 PAUSES = 12
 LATE_SECONDS = 30.0
 
-Overtake = Callable[[Hooked, int], None]
-"""Makes the requests of one round; the number says how long to wait between the two that matter."""
+Overtake = Callable[[Hooked, float], None]
+"""Makes the requests of one round, with so many seconds between the two that matter."""
 
 
-def resume_and_delete(source: Hooked, number: int) -> None:
+def resume_and_delete(source: Hooked, pause: float) -> None:
     source.create(initial_state="STOPPED")
     source.wait("STOPPED", tasks=0)
     source.ask("resume")
-    _pause(number)
-    source.delete()
+    time.sleep(pause)
+    source.delete(LATE_SECONDS)
 
 
-def create_and_delete(source: Hooked, number: int) -> None:
+def create_and_delete(source: Hooked, pause: float) -> None:
     source.create()
-    _pause(number)
-    source.delete()
+    time.sleep(pause)
+    source.delete(LATE_SECONDS)
 
 
-def update_and_delete(source: Hooked, number: int) -> None:
+def update_and_delete(source: Hooked, pause: float) -> None:
     source.create()
     source.wait("RUNNING", tasks=None)
     source.put(mark="two")
-    _pause(number)
-    source.delete()
+    time.sleep(pause)
+    source.delete(LATE_SECONDS)
 
 
-def delete_while_another_class_takes_over(source: Hooked, number: int) -> None:
+def delete_while_another_class_takes_over(source: Hooked, pause: float) -> None:
     source.create()
     source.wait("RUNNING", tasks=None)
     source.put(connector_class="OtherSource", mark="two")
-    _pause(number)
-    source.delete()
+    time.sleep(pause)
+    source.delete(LATE_SECONDS)
 
 
 TO_DELETION: Sequence[Overtake] = (
@@ -61,15 +62,25 @@ def rounds(usual: int) -> int:
     return int(os.environ.get("PENSTOCK_TEST_ROUNDS", usual))
 
 
-def unbalanced(sources: Sequence[Hooked], fits: Callable[[Sequence[str]], bool] | None = None) -> list[str]:
+def pauses(rounds: int, step_ms: float) -> list[float]:
+    """A pause for each round, in seconds: none, a step, two steps and so on, and again from the beginning."""
+    return [number % PAUSES * step_ms / 1000 for number in range(rounds)]
+
+
+def unbalanced(sources: Sequence[Hooked]) -> list[str]:
     """The deleted connectors whose hooks do not fit together, once nothing of them is left to be done."""
-    fits = fits or is_balanced
     for source in sources:
         wait_until(lambda: source.request("GET", "/status").status_code == 404, f"{source.name} is over")  # noqa: B023
         source.wait_cleaned_up()
     with contextlib.suppress(AssertionError):
-        wait_until(lambda: all(fits(source.told()) for source in sources), "nothing comes late", LATE_SECONDS)
-    return [f"{source.name}: {source.told()}" for source in sources if not fits(source.told())]
+        wait_until(lambda: all(is_balanced(source.told()) for source in sources), "nothing comes late", LATE_SECONDS)
+    return [f"{source.name}: {source.told()}" for source in sources if not is_balanced(source.told())]
+
+
+def summary(sources: Sequence[Hooked]) -> str:
+    """How often which hooks were called, for who wants to know how far deletions overtook them."""
+    calls = Counter(" ".join(call.split()[0] for call in source.told()) or "nothing" for source in sources)
+    return ", ".join(f"{number} x {told}" for told, number in calls.most_common())
 
 
 def is_balanced(told: Sequence[str]) -> bool:
@@ -85,7 +96,7 @@ def is_balanced(told: Sequence[str]) -> bool:
 
 
 def is_cleaned_up(told: Sequence[str]) -> bool:
-    """Whether what was made last was deleted afterwards. In a cluster a deletion may be told in doubt, or twice."""
+    """Whether what was made last was deleted afterwards. Where a worker dies in between, nobody can promise more."""
     made = [place for place, call in enumerate(told) if not call.startswith("deleted")]
     return not made or f"deleted {told[made[-1]].split()[-1]}" in told[made[-1] + 1 :]
 

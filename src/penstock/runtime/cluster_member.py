@@ -97,6 +97,10 @@ class ClusterMember(ConfigListener):
             return None
         return self.assignment.leader_url or None
 
+    def has_worker(self, worker_id: str) -> bool:
+        """Whether a worker was there in the last round. Only the leader knows."""
+        return any(worker.worker_id == worker_id for worker in self.workers)
+
     @property
     def group(self) -> GroupView:
         """What is known of the group, for metrics."""
@@ -208,7 +212,7 @@ class ClusterMember(ConfigListener):
         self._on_loop(self._worker.keep, connector)
 
     def lifecycle_changed(self, connector: str) -> None:
-        self._on_loop(self._worker.keep, connector)
+        self._on_loop(self._hooks_told, connector)
 
     def restart_requested(self, restart: Restart) -> None:
         self._on_loop(self._restart, restart)
@@ -249,7 +253,12 @@ class ClusterMember(ConfigListener):
         self._names.discard(connector)
         self._removed_at[connector] = position
         self._worker.remove(connector)
+        self._services.cleanups.look()
         self.membership.rejoin()
+
+    def _hooks_told(self, connector: str) -> None:
+        self._worker.keep(connector)
+        self._services.cleanups.look()
 
     def _tasks_updated(self, connector: str) -> None:
         self._worker.keep(connector)

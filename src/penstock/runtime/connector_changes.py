@@ -187,7 +187,7 @@ class ConnectorChanges:
             if include_offsets:
                 await self._remove_with_offsets(name, config)
             else:
-                await self._services.hooks.remove(name)
+                await self._wait(self._services.hooks.remove(name))
             self._effects.remove(name)
             self._services.cleanups.look()
 
@@ -208,10 +208,8 @@ class ConnectorChanges:
             database = self._offsets.database(config)
             if database is not None:
                 reach("deletion-agreed")
-                await self._services.hooks.written(name)
-                cleanup = self._services.hooks.cleanup_for(name)
                 with database.together():
-                    written = [forgetting.begin(), self._services.configs.remove_connector(name, cleanup)]
+                    written = [forgetting.begin(), self._services.hooks.remove(name)]
                 await self._wait_for_all(written)
                 return
             await self._wait(self._services.configs.put_unfinished(replace(stopping, step=Step.DELETING)))
@@ -221,7 +219,7 @@ class ConnectorChanges:
             await self._unfinished.put_back_state(stopping)
             raise
         reach("deletion-offsets-forgotten")
-        await self._services.hooks.remove(name)
+        await self._wait(self._services.hooks.remove(name))
 
     async def settle_unfinished(self) -> None:
         """Take back, or bring to their end, the changes that a crash has cut in two. Raises when that has to wait."""

@@ -19,6 +19,7 @@ from penstock.storage.status_store import StatusStore
 from penstock.topics.interface import TopicHome
 
 from .calls import UserCode
+from .cleanups import Peers
 from .cluster_effects import ClusterEffects
 from .cluster_member import ClusterMember
 from .cluster_ownership import ClusterOwnership
@@ -39,7 +40,7 @@ from .statuses import Statuses
 from .topic_homes import EXACTLY_ONCE, kafka_home, wants_exactly_once
 from .worker import Worker
 from .worker_config import WorkerConfig
-from .worker_parts import RuntimeLoop, attach, pump_services
+from .worker_parts import RuntimeLoop, attach, hook_seconds, pump_services
 from .zombie_fencing import ZombieFencing, fence_transactions
 
 
@@ -140,11 +141,12 @@ class DistributedWorker:
         effects = ClusterEffects(services, member, offsets)
 
         async def ended(name: str) -> None:
-            """What other workers have noted of the connector's hooks until its end is known, too."""
+            """What other workers have noted of the connector's hooks until then is known, too."""
             await effects.ended(name)
             await asyncio.wrap_future(config_log.read_to_end())
 
-        attach(services, worker, ended)
+        peers = Peers(config.worker_id, member.has_worker, lambda: member.is_leader, hook_seconds(services))
+        attach(services, worker, ended, peers, lambda: member.membership.lease.is_valid)
         signing = signing_settings(config)
         self._internal = InternalClient(signing, lambda: configs.snapshot().session_key, self._verify)
         fencing = ZombieFencing(services, config.values["group.id"], fence_transactions)
@@ -199,6 +201,7 @@ class DistributedWorker:
     async def _join(self) -> None:
         assert self._member is not None
         assert self._leadership is not None
+        await asyncio.wrap_future(self.herder.services.configs.disown_calls(self._config.worker_id))
         self._leadership.start()
         self._member.start()
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 import traceback
-import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -15,7 +14,7 @@ from functools import partial
 from penstock.api.connector import Connector
 from penstock.storage.config_store import ConfigStore
 from penstock.storage.faults import reach
-from penstock.storage.lifecycle_records import Cleanup, HookCall, Lifecycle
+from penstock.storage.lifecycle_records import Cleanup, HookCall, Lifecycle, cleanup_id, new_incarnation
 
 from .calls import CallTimedOut, UserCode
 from .lifecycle import Due, Hook, due
@@ -38,11 +37,18 @@ class HookFailed(Exception):
 
 
 class ConnectorGone(Exception):
-    """The connector was deleted before its hook was called, or meanwhile; a clean-up is there for what it made."""
+    """The connector was deleted before its hook was called, or meanwhile; what came of the call is noted.
+
+    Or this worker cannot prove any more that the connector is its own, and has not called the hook.
+    """
 
 
 class Hooks:
-    """The hooks of all connectors of a worker. Runs on the runtime's loop; the hooks themselves run elsewhere."""
+    """The hooks of all connectors of a worker. Runs on the runtime's loop; the hooks themselves run elsewhere.
+
+    ``here`` is the worker's name in what it notes. ``may_call`` tells whether it can still prove that what the config
+    log gives it is its own: somebody else may have taken over meanwhile.
+    """
 
     def __init__(
         self,
@@ -51,12 +57,16 @@ class Hooks:
         plugin_of: Callable[[Raw], PluginEntry],
         resolve: Callable[[Raw], dict[str, str]],
         seconds: float,
+        here: str | None = None,
+        may_call: Callable[[], bool] = lambda: True,
     ) -> None:
         self._configs = configs
         self._calls = calls
         self._plugin_of = plugin_of
         self._resolve = resolve
         self._seconds = seconds
+        self._here = here
+        self._may_call = may_call
 
     def due(self, name: str, wanted: Raw) -> Hook | None:
         """The hook that this configuration is owed before it starts, if its class has it."""
@@ -69,8 +79,7 @@ class Hooks:
         In order, each with the old and the new configuration it gets.
         """
         owed = Due(None) if wanted is None else self._owed(name, wanted)
-        cleanup = self.cleanup_for(name) if wanted is None or owed.leftovers else None
-        removed = [] if cleanup is None else _configs_of(cleanup)
+        removed = self._deletable(self._lifecycle(name)) if wanted is None or owed.leftovers else []
         calls: list[tuple[Hook, Raw | None, Raw | None]] = [(Hook.DELETED, config, None) for config in removed]
         if wanted is not None and owed.hook is not None and self._implements(wanted, owed.hook):
             calls.append((owed.hook, owed.old, wanted))
@@ -105,80 +114,74 @@ class Hooks:
         incarnation = self._configs.incarnation(name)
         owed = self._owed(name, wanted)
         if owed.leftovers:
-            await self._note(name, incarnation, Lifecycle(), self.cleanup_for(name))
+            await self._leave_behind(name, incarnation)
         if self._configs.snapshot().cleanups_of(name):
             return False
         if owed.hook is None:
             if self._lifecycle(name).pending is not None:
-                await self._note(name, incarnation, Lifecycle(self._lifecycle(name).active))
+                await self._note(name, incarnation, replace(self._lifecycle(name), pending=None))
             return True
         if self._implements(wanted, owed.hook):
             await self._call(name, incarnation, owed.hook, owed.old, wanted)
         else:
-            await self._note(name, incarnation, Lifecycle(active=wanted))
+            await self._note(name, incarnation, replace(self._lifecycle(name), active=wanted, pending=None))
         return True
 
-    async def remove(self, name: str) -> None:
-        """Delete a connector, and write down what its hooks leave to be cleaned up.
+    def remove(self, name: str) -> Future[None]:
+        """Delete a connector. What its hooks have noted, or note of a call that is in progress, is its clean-up."""
+        return self._configs.remove_connector(name)
 
-        What another worker has noted just before is only known afterwards.
-        """
-        await self.written(name)
-        cleanup, begun = self.cleanup_for(name), self._configs.cleanups_begun(name)
-        await asyncio.wrap_future(self._configs.remove_connector(name, cleanup))
-        written = None if cleanup is None else self._configs.snapshot().cleanups.get(cleanup.id)
-        await self._correct_cleanup(name, self._configs.last_lifecycle(name), written, begun)
-
-    async def written(self, name: str) -> None:
-        """Wait until the snapshot shows what this worker has written of a connector's hooks and its removal."""
-        while writing := self._configs.being_written(name):
-            waiting = [asyncio.shield(asyncio.wrap_future(written)) for written in writing]
-            await asyncio.gather(*waiting, return_exceptions=True)
+    def has_to_clean_up(self, cleanup: Cleanup) -> bool:
+        """Whether there is a hook to be called for it; a class that is not installed might have it."""
+        return any(self._implements(config, Hook.DELETED) for config in _configs_of(cleanup))
 
     async def clean_up(self, cleanup: Cleanup) -> None:
-        """Call the deletion hook once. Raises :class:`HookFailed`."""
+        """Call the deletion hook once for each configuration that is left. Raises :class:`HookFailed`."""
         reach("cleanup-before-hook")
         for config in _configs_of(cleanup):
-            await self._run(f"{cleanup.connector}: on_deleted()", config, partial(self._delete, config))
+            if self._implements(config, Hook.DELETED):
+                await self._run(f"{cleanup.connector}: on_deleted()", config, partial(self._delete, config))
         reach("cleanup-after-hook")
 
-    def cleanup_for(self, name: str) -> Cleanup | None:
-        """What deleting a connector would leave to be cleaned up: nothing if it was never active.
+    def _deletable(self, lifecycle: Lifecycle) -> list[Raw]:
+        """What the deletion hook would be called with, the newest first: nothing if nothing was ever active.
 
         A call whose result nobody knows counts: it may have made something.
         """
-        return self._cleanup(name, self._lifecycle(name))
+        return [config for config in reversed(lifecycle.left) if self._implements(config, Hook.DELETED)]
 
-    def _cleanup(self, name: str, lifecycle: Lifecycle) -> Cleanup | None:
-        configs = [lifecycle.active, lifecycle.doubtful]
-        left = [config for config in configs if config is not None and self._implements(config, Hook.DELETED)]
-        if not left:
-            return None
-        cleanup = new_cleanup(name, left[0])
-        return replace(cleanup, doubtful=left[1]) if len(left) > 1 and left[1] != left[0] else cleanup
+    async def _leave_behind(self, name: str, incarnation: str | None) -> None:
+        """Another class takes over, or another configuration than one of unknown result: the hooks begin anew."""
+        before = self._lifecycle(name)
+        left = self._deletable(before)[::-1]
+        cleanup = None
+        if left and incarnation is not None:
+            number = cleanup_id(incarnation, before.number)
+            cleanup = Cleanup(number, name, left[0], now_ms(), doubtful=left[1] if len(left) > 1 else None)
+        await self._note(name, incarnation, Lifecycle(number=before.number + 1), cleanup)
 
-    async def _call(self, name: str, incarnation: int | None, hook: Hook, old: Raw | None, wanted: Raw) -> None:
-        """Intent, call and result. Whatever the crash, the intent is there and it comes again."""
-        known = before = self._lifecycle(name)
-        intent = _intent(before, hook, old, wanted)
-        begun = self._configs.cleanups_begun(name)
+    async def _call(self, name: str, incarnation: str | None, hook: Hook, old: Raw | None, wanted: Raw) -> None:
+        """Intent, call and result. Whatever the crash, the intent is there and it comes again.
+
+        What came of the call is noted even if the connector is gone by then: that is what its clean-up goes by.
+        """
+        before = self._lifecycle(name)
+        intent = replace(_intent(before, hook, old, wanted), worker=self._here)
         failure: HookFailed | None = None
         reach("hook-before-intent")
+        noted = await self._note(name, incarnation, replace(before, pending=intent))
+        reach("hook-after-intent")
+        if not self._may_call():
+            raise ConnectorGone
         try:
-            await self._note(name, incarnation, replace(before, pending=intent))
-            reach("hook-after-intent")
-            try:
-                await self._run(f"{name}: on_{hook.value}()", wanted, lambda: self._invoke(hook, old, wanted))
-                known = Lifecycle(active=wanted)
-                reach("hook-after-call")
-            except HookFailed as failed:
-                failure = failed
-                known = replace(before, pending=replace(intent, error=str(failed), timed_out=failed.timed_out))
-            await self._note(name, incarnation, known)
-        except ConnectorGone:
-            written = next(iter(self._configs.snapshot().cleanups_of(name)), None)
-            await self._correct_cleanup(name, known, written, begun)
-            raise
+            await self._run(f"{name}: on_{hook.value}()", wanted, lambda: self._invoke(hook, old, wanted))
+            known = Lifecycle(wanted, number=before.number)
+            reach("hook-after-call")
+        except HookFailed as failed:
+            failure = failed
+            known = replace(before, pending=replace(intent, error=str(failed), timed_out=failed.timed_out))
+        await asyncio.wrap_future(self._configs.put_lifecycle(name, noted, known))
+        await self._require(name, noted)
         if failure is not None:
             raise failure
 
@@ -226,46 +229,28 @@ class Hooks:
         return self._configs.snapshot().lifecycle(name)
 
     async def _note(
-        self, name: str, incarnation: int | None, lifecycle: Lifecycle, cleanup: Cleanup | None = None
-    ) -> None:
-        """Write how far the hooks have come. Raises :class:`ConnectorGone` if this is not the same connector any more.
+        self, name: str, incarnation: str | None, lifecycle: Lifecycle, cleanup: Cleanup | None = None
+    ) -> str:
+        """Write what is to be done next, and show for whom. Raises :class:`ConnectorGone` if that connector is gone.
 
-        Nobody gives the connector away while it is written, but another worker may: the later one in the log sees it,
-        and takes back what the earlier one has written, too.
+        Another worker may delete it at the same time. When that is known before anything was done, what was noted is
+        taken back.
         """
-        await self._require(name, incarnation)
-        begun = self._configs.cleanups_begun(name)
-        await asyncio.wrap_future(self._configs.put_lifecycle(name, lifecycle, cleanup))
+        found, before = await self._require(name, incarnation), self._lifecycle(name)
+        await asyncio.wrap_future(self._configs.put_lifecycle(name, found, lifecycle, cleanup))
         try:
-            await self._require(name, incarnation)
+            return await self._require(name, incarnation)
         except ConnectorGone:
-            if self._configs.snapshot().lifecycles.get(name) == lifecycle:
-                await asyncio.wrap_future(self._configs.put_lifecycle(name, None))
-            if cleanup is not None and self._configs.cleanups_begun(name) > begun + 1:
-                await asyncio.wrap_future(self._configs.finish_cleanup(cleanup.id))
+            await asyncio.wrap_future(self._configs.put_lifecycle(name, found, _as_it_was(before)))
             raise
 
-    async def _require(self, name: str, incarnation: int | None) -> None:
+    async def _require(self, name: str, incarnation: str | None) -> str:
         """Raises :class:`ConnectorGone`. A removal that is being written may still fail."""
-        await self.written(name)
+        while (removed := self._configs.being_removed(name)) is not None:
+            await asyncio.gather(asyncio.shield(asyncio.wrap_future(removed)), return_exceptions=True)
         if incarnation is None or self._configs.incarnation(name) != incarnation:
             raise ConnectorGone
-
-    async def _correct_cleanup(self, name: str, known: Lifecycle, written: Cleanup | None, begun: int) -> None:
-        """Whoever removed a connector may not have known how far its hooks had come, which was ``known``.
-
-        ``written`` is the clean-up of the removal, ``begun`` the number of clean-ups before. One that is over or was
-        given up is not begun again.
-        """
-        left = self._cleanup(name, known)
-        if written is None:
-            if left is not None and self._configs.cleanups_begun(name) == begun:
-                await asyncio.wrap_future(self._configs.put_cleanup(left))
-        elif left is None:
-            await asyncio.wrap_future(self._configs.finish_cleanup(written.id))
-        elif (left.config, left.doubtful) != (written.config, written.doubtful):
-            corrected = replace(written, config=left.config, doubtful=left.doubtful)
-            await asyncio.wrap_future(self._configs.put_cleanup(corrected))
+        return incarnation
 
     async def _run(self, what: str, config: Raw, hook: Callable[[], None]) -> None:
         call: Future[None] = self._calls.run(what, self._seconds, lambda: self._shielded(config, hook))
@@ -292,12 +277,17 @@ class Hooks:
 
 def new_cleanup(name: str, config: Raw) -> Cleanup:
     """A clean-up that was not tried yet."""
-    return Cleanup(uuid.uuid4().hex[:12], name, config, now_ms())
+    return Cleanup(new_incarnation(), name, config, now_ms())
 
 
 def _configs_of(cleanup: Cleanup) -> list[Raw]:
     """What a clean-up calls the deletion hook with, in order: the newest first."""
     return [config for config in (cleanup.doubtful, cleanup.config) if config is not None]
+
+
+def _as_it_was(before: Lifecycle) -> Lifecycle | None:
+    """What is put back when nothing was called. A call that an earlier worker did not come back from stays in doubt."""
+    return None if before == Lifecycle() else before.disowned()
 
 
 def _intent(before: Lifecycle, hook: Hook, old: Raw | None, wanted: Raw) -> HookCall:

@@ -75,6 +75,7 @@ class ConnectorKeeper:
         self._working_for: Wanted | None = None
         self._dirty = False
         self._changed = asyncio.Event()
+        self._in_hook = False
         self._restarting = False
         self._restarts = PendingRestarts(name)
         self._regenerate = False
@@ -118,12 +119,13 @@ class ConnectorKeeper:
     def is_leaving(self) -> bool:
         """Whether something still runs here that belongs elsewhere, is gone, or was made from old task configs.
 
-        A hook that is being called for a connector that is gone counts: what came of it is written down before the end.
+        A hook that is called for a connector that is gone does not count: its clean-up waits for what comes of it.
         """
         working = self._worker is not None and not self._worker.done()
         gone = working and (self._removed or self.name not in self._services.configs.snapshot())
         instance = self._instance_config is not None and not self._services.ownership.connector(self.name)
-        return gone or instance or self.tasks.is_ending or bool(self.tasks.leaving())
+        hooked = gone and self._in_hook
+        return ((gone or instance) and not hooked) or self.tasks.is_ending or bool(self.tasks.leaving())
 
     async def settled(self) -> None:
         """Wait until nothing is left to do."""
@@ -266,6 +268,7 @@ class ConnectorKeeper:
         self._require_still_wanted()
         if not self._restarting:
             self._status(State.UNASSIGNED)
+        self._in_hook = True
         try:
             if await hooks.before_start(self.name, wanted.config):
                 self._require_still_wanted()
@@ -276,6 +279,8 @@ class ConnectorKeeper:
             self._fail(failed.trace)
             self._restarts.fail(failed)
             return False
+        finally:
+            self._in_hook = False
         self._status(State.UNASSIGNED, WAITING)
         self._services.cleanups.look()
         return False

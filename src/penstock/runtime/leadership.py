@@ -8,9 +8,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 
-from penstock.storage.config_snapshot import ConfigSnapshot
-from penstock.storage.lifecycle_records import Lifecycle
-
 from .cluster_member import ClusterMember
 from .services import Services
 from .session_keys import SigningSettings, is_due, new_key
@@ -59,7 +56,7 @@ class Leadership:
 
     async def _look(self) -> None:
         if not self._member.is_leader:
-            self._services.cleanups.stop()
+            self._services.cleanups.rest()
             return
         shown = self._services.statuses.shown()
         await asyncio.wrap_future(self._read_to_end())
@@ -68,14 +65,5 @@ class Leadership:
         self._services.statuses.forget_gone(shown, counts)
         if is_due(snapshot.session_key, self._signing):
             await asyncio.wrap_future(self._services.configs.put_session_key(new_key(self._signing)))
-        await self._clean_up_orphans(snapshot)
         self._services.cleanups.look()
         await self._settle_unfinished()
-
-    async def _clean_up_orphans(self, snapshot: ConfigSnapshot) -> None:
-        """A lifecycle without its connector: the deletion did not come to its end, or Kafka Connect did it."""
-        for name in snapshot.lifecycles:
-            if name not in snapshot and snapshot.lifecycle(name) != Lifecycle():
-                cleanup = self._services.hooks.cleanup_for(name)
-                log.info("connector %s was deleted without its hook: it will be called", name)
-                await asyncio.wrap_future(self._services.configs.put_lifecycle(name, None, cleanup))

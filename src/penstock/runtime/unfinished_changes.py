@@ -83,6 +83,6 @@ class UnfinishedChanges:
             self._effects.keep(name)
         await self._effects.settled(name)
         await self._offsets.forgotten(name, change.config).write()
-        await self._services.hooks.remove(name)
+        await asyncio.wrap_future(self._services.hooks.remove(name))
         self._effects.remove(name)
         self._services.cleanups.look()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from penstock.topics.interface import TopicHome
 
-from .cleanups import Cleanups
+from .cleanups import Cleanups, Peers
 from .hooks import Hooks
 from .planning import Planner
 from .pump import PumpServices
@@ -71,11 +71,32 @@ def pump_services(services: Services, spark: SparkHost, topics: TopicHome) -> Pu
     )
 
 
-def attach(services: Services, worker: Worker, ended: Callable[[str], Awaitable[None]]) -> None:
-    """Hooks, clean-ups, and whom the stores tell. ``ended`` is what clean-ups wait for."""
-    hook_seconds = services.config.lifecycle_hook_timeout_ms / 1000
-    configs, resolve = services.configs, services.resolve
-    services.hooks = Hooks(configs, services.calls, services.connector_plugin, resolve, hook_seconds)
-    services.cleanups = Cleanups(configs, services.hooks, ended, worker.keep)
+def hook_seconds(services: Services) -> float:
+    """How long a lifecycle hook may take."""
+    return float(services.config.lifecycle_hook_timeout_ms) / 1000
+
+
+def attach(
+    services: Services,
+    worker: Worker,
+    ended: Callable[[str], Awaitable[None]],
+    peers: Peers | None = None,
+    may_call: Callable[[], bool] = lambda: True,
+) -> None:
+    """Hooks, clean-ups, and whom the stores tell. ``ended`` is what clean-ups wait for.
+
+    ``peers`` are the workers of a cluster; ``may_call`` tells whether this one may still call a hook.
+    """
+    configs, here = services.configs, None if peers is None else peers.here
+    services.hooks = Hooks(
+        configs,
+        services.calls,
+        services.connector_plugin,
+        services.resolve,
+        hook_seconds(services),
+        here,
+        may_call,
+    )
+    services.cleanups = Cleanups(configs, services.hooks, ended, worker.keep, peers)
     services.removed = worker.forget
     services.tasks_changed = worker.tasks_changed

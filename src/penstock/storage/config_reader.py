@@ -10,8 +10,9 @@ from typing import Any
 from . import config_records as records
 from .config_records import Config, Restart, SessionKey
 from .config_snapshot import ConfigSnapshot, ConnectorEntry
+from .incarnations import Incarnations
 from .json_records import from_json
-from .lifecycle_records import CLEANUP, LIFECYCLE, Cleanup, Lifecycle, read_cleanup, read_lifecycle
+from .lifecycle_records import CLEANUP, HOOKS, INCARNATION, LIFECYCLE, read_cleanup, read_incarnation, read_lifecycle
 from .log import LogRecord
 from .pipeline_records import PIPELINE, Declaration, read_declaration
 from .states import TargetState
@@ -59,15 +60,11 @@ class ConfigReader:
         self._buffered: dict[str, dict[int, Config]] = {}
         self._fenced: dict[str, int] = {}
         self._session_key: SessionKey | None = None
-        self._lifecycles: dict[str, Lifecycle] = {}
-        self._cleanups: dict[str, Cleanup] = {}
+        self.incarnations = Incarnations()
         self._declarations: dict[str, Declaration] = {}
         self._unfinished: dict[str, Unfinished] = {}
         self._position = 0
         self.restarts: dict[str, Restart] = {}
-        self.removals: dict[str, int] = {}
-        self.last_lifecycles: dict[str, Lifecycle] = {}
-        self.cleanups_begun: dict[str, int] = {}
         self._readers: list[tuple[str, Callable[[str, Any], Notice | None]]] = [
             (records.TARGET_STATE, self._target_state),
             (records.CONNECTOR, self._connector),
@@ -77,21 +74,26 @@ class ConfigReader:
             (records.FENCING, self._fencing),
             (records.SESSION_KEY, self._session),
             (records.LOGGER, self._logger),
+            (INCARNATION, self._incarnation),
             (LIFECYCLE, self._lifecycle),
+            (HOOKS, self._lifecycle),
             (CLEANUP, self._cleanup),
             (PIPELINE, self._declaration),
             (UNFINISHED, self._unfinished_change),
         ]
 
     def snapshot(self) -> ConfigSnapshot:
+        hooks = self.incarnations.view()
         return ConfigSnapshot(
             dict(self._connectors),
             self._position,
             self._session_key,
-            dict(self._lifecycles),
-            dict(self._cleanups),
+            hooks.lifecycles,
+            hooks.cleanups,
             dict(self._declarations),
             dict(self._unfinished),
+            hooks.incarnations,
+            hooks.spent,
         )
 
     def apply(self, position: int, record: LogRecord) -> Notice | None:
@@ -134,12 +136,12 @@ class ConfigReader:
             state = self._target_states.get(name, TargetState.STARTED)
             fenced = self._fenced.get(name)
             self._connectors[name] = ConnectorEntry(config, state, fenced_tasks=fenced, written_at=position)
+            self.incarnations.begin(name)
         return lambda listener: listener.connector_updated(name)
 
     def _forget(self, name: str) -> None:
-        if self._connectors.pop(name, None) is not None:
-            self.removals[name] = self.removals.get(name, 0) + 1
-            self.last_lifecycles[name] = self._lifecycles.get(name, Lifecycle())
+        self._connectors.pop(name, None)
+        self.incarnations.end(name)
         self._buffered.pop(name, None)
         self.restarts.pop(name, None)
 
@@ -199,22 +201,24 @@ class ConfigReader:
             raise ValueError("'level' must be a string")
         return lambda listener: listener.logger_level_set(namespace, level)
 
-    def _lifecycle(self, name: str, value: Any) -> Notice | None:
-        if value is None:
-            self._lifecycles.pop(name, None)
-        else:
-            self._lifecycles[name] = read_lifecycle(value)
-        return lambda listener: listener.lifecycle_changed(name)
+    def _incarnation(self, name: str, value: Any) -> Notice | None:
+        self.incarnations.assign(name, None if value is None else read_incarnation(value))
+        return None
 
-    def _cleanup(self, name: str, value: Any) -> Notice | None:
+    def _lifecycle(self, incarnation: str, value: Any) -> Notice | None:
         if value is None:
-            cleanup = self._cleanups.pop(name, None)
+            name = self.incarnations.forget(incarnation)
         else:
-            cleanup = read_cleanup(name, value)
-            if name not in self._cleanups:
-                self.cleanups_begun[cleanup.connector] = self.cleanups_begun.get(cleanup.connector, 0) + 1
-            self._cleanups[name] = cleanup
-        return None if cleanup is None else lambda listener: listener.lifecycle_changed(cleanup.connector)
+            name, lifecycle = read_lifecycle(incarnation, value)
+            self.incarnations.note(name, incarnation, lifecycle)
+        return None if name is None else lambda listener: listener.lifecycle_changed(name)
+
+    def _cleanup(self, cleanup_id: str, value: Any) -> Notice | None:
+        if value is None:
+            name = self.incarnations.finish(cleanup_id)
+        else:
+            name = self.incarnations.clean_up(read_cleanup(cleanup_id, value))
+        return None if name is None else lambda listener: listener.lifecycle_changed(name)
 
     def _declaration(self, name: str, value: Any) -> Notice | None:
         if value is None:

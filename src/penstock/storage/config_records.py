@@ -43,7 +43,10 @@ class Restart:
 
 
 def is_leaders(record: LogRecord) -> bool:
-    """Whether only the leader of a cluster may write it; the others any worker."""
+    """Whether only the leader of a cluster may write it; the others any worker.
+
+    What it says of an incarnation is written together with such a record.
+    """
     return record.key.startswith(LEADERS)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from .config_records import Config, SessionKey
 from .lifecycle_records import Cleanup, Lifecycle
+from .log import LogRecord
 from .pipeline_records import Declaration
 from .states import TargetState
 from .unfinished_records import Unfinished
@@ -42,6 +43,8 @@ class ConfigSnapshot:
 
     ``position`` is the one after the last record read. ``cleanups`` are deletion hooks that still have to succeed.
     ``declarations`` tell of connectors that a pipeline file made, ``unfinished`` of changes in progress.
+    ``incarnations`` has the ids of connectors that were given one. ``spent`` deletes records of hooks that say nothing
+    any more.
     """
 
     entries: Mapping[str, ConnectorEntry]
@@ -51,6 +54,8 @@ class ConfigSnapshot:
     cleanups: Mapping[str, Cleanup] = field(default_factory=dict)
     declarations: Mapping[str, Declaration] = field(default_factory=dict)
     unfinished: Mapping[str, Unfinished] = field(default_factory=dict)
+    incarnations: Mapping[str, str] = field(default_factory=dict)
+    spent: Sequence[LogRecord] = ()
 
     def connectors(self) -> Sequence[str]:
         """The names of all connectors."""
@@ -84,8 +89,12 @@ class ConfigSnapshot:
         entry = self.entries.get(connector)
         return entry.applied if entry else None
 
+    def incarnation(self, connector: str) -> str:
+        """The id of a connector's life, which one without a record has by its name."""
+        return self.incarnations.get(connector, connector)
+
     def lifecycle(self, connector: str) -> Lifecycle:
-        """What is known of a connector's hooks."""
+        """What is known of the hooks of a connector that is there."""
         return self.lifecycles.get(connector, Lifecycle())
 
     def cleanups_of(self, connector: str) -> Sequence[Cleanup]:

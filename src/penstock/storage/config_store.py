@@ -11,7 +11,15 @@ from . import config_records as records
 from .config_reader import ConfigListener, ConfigReader
 from .config_records import Config, Restart, SessionKey
 from .config_snapshot import ConfigSnapshot, ConnectorEntry
-from .lifecycle_records import Cleanup, Lifecycle, cleanup_finished_record, cleanup_record, lifecycle_record
+from .lifecycle_records import (
+    Cleanup,
+    Lifecycle,
+    cleanup_finished_record,
+    cleanup_record,
+    incarnation_record,
+    lifecycle_record,
+    new_incarnation,
+)
 from .log import Log, LogRecord
 from .pipeline_records import Declaration, declaration_record
 from .states import TargetState
@@ -41,7 +49,7 @@ class ConfigStore:
         self._caught_up = False
         self._pending: list[Restart] = []
         self._leaving: dict[str, Future[None]] = {}
-        self._noting: dict[str, Future[None]] = {}
+        self._sweeping: Future[None] | None = None
 
     def listen(self, listener: ConfigListener) -> None:
         """Tell this listener of changes, too."""
@@ -80,43 +88,33 @@ class ConfigStore:
         """
         given = target_state is not None or name not in self.snapshot()
         state = [records.target_state_record(name, target_state)] if given else []
-        return self._append([*state, records.connector_record(name, config), *self._finished(name)])
+        changed = records.connector_record(name, config)
+        return self._append([*state, *self._begun(name), changed, *self._finished(name)])
 
-    def remove_connector(self, name: str, cleanup: Cleanup | None = None) -> Future[None]:
-        """Delete a connector, its tasks, target state and lifecycle; what its deletion hook has to do is kept.
+    def remove_connector(self, name: str) -> Future[None]:
+        """Delete a connector, its tasks and target state, which ends its incarnation and finishes a change of it.
 
-        That finishes a change of it.
+        What its hooks have noted stays: that is the clean-up, whoever knows of it by now.
         """
+        snapshot = self.snapshot()
         gone = [records.connector_record(name, None), records.target_state_record(name, None)]
-        declared = [declaration_record(name, None)] if name in self.snapshot().declarations else []
-        left = [*_lifecycle_records(name, None, cleanup), *declared]
-        removed = self._append([*gone, *left, *self._finished(name)])
+        if name in snapshot.incarnations:
+            gone.append(incarnation_record(name, None))
+        if name in snapshot.declarations:
+            gone.append(declaration_record(name, None))
+        removed = self._append([*gone, *self._finished(name)])
         self._leaving[name] = removed
         return removed
 
-    def incarnation(self, name: str) -> int | None:
-        """Tells a connector from a later one of its name; ``None`` when there is none, or it is being removed."""
+    def incarnation(self, name: str) -> str | None:
+        """The id of a connector's life; ``None`` when there is no such connector, or it is being removed."""
+        removed, snapshot = self.being_removed(name), self.snapshot()
+        return snapshot.incarnation(name) if removed is None and name in snapshot else None
+
+    def being_removed(self, name: str) -> Future[None] | None:
+        """This store's removal of a connector that the snapshot does not show yet."""
         removed = self._leaving.get(name)
-        if removed is not None and not removed.done():
-            return None
-        with self._lock:
-            number = self._reader.removals.get(name, 0)
-        return number if name in self.snapshot() else None
-
-    def being_written(self, name: str) -> Sequence[Future[None]]:
-        """This store's writes of a connector's lifecycle, and its removal, that the snapshot does not show yet."""
-        last = [self._leaving.get(name), self._noting.get(name)]
-        return [written for written in last if written is not None and not written.done()]
-
-    def last_lifecycle(self, name: str) -> Lifecycle:
-        """How far the hooks of the last connector of this name had come in the log when it was removed."""
-        with self._lock:
-            return self._reader.last_lifecycles.get(name, Lifecycle())
-
-    def cleanups_begun(self, name: str) -> int:
-        """How many clean-ups after connectors of this name have been written, whatever has become of them."""
-        with self._lock:
-            return self._reader.cleanups_begun.get(name, 0)
+        return None if removed is None or removed.done() else removed
 
     def declare_connector(
         self, name: str, declaration: Declaration, config: Config | None = None, state: TargetState | None = None
@@ -125,27 +123,27 @@ class ConfigStore:
         states = [] if state is None else [records.target_state_record(name, state)]
         if state is TargetState.STOPPED and name in self.snapshot():
             states.append(records.commit_record(name, 0))
-        configs = [] if config is None else [records.connector_record(name, config)]
+        configs = [] if config is None else [*self._begun(name), records.connector_record(name, config)]
         return self._append([*states, *configs, declaration_record(name, declaration)])
 
     def restore_connector(
         self,
         name: str,
         entry: ConnectorEntry,
-        lifecycle: Lifecycle,
+        incarnation: str,
         declaration: Declaration | None,
-        without: Cleanup | None = None,
     ) -> Future[None]:
-        """Put a connector back as a snapshot showed it, and forget a clean-up that came of its deletion."""
+        """Put a connector back as a snapshot showed it: it is the same one again, with all that its hooks have done."""
         back = [records.target_state_record(name, entry.target_state)]
+        if incarnation != name:
+            back.append(incarnation_record(name, incarnation))
         back.append(records.connector_record(name, entry.applied or entry.config))
         if entry.generation >= 0 and not entry.inconsistent:
             back += [records.task_record(name, task, config) for task, config in enumerate(entry.tasks)]
             back.append(records.commit_record(name, len(entry.tasks)))
         if entry.applied is not None and entry.applied != entry.config:
             back.append(records.connector_record(name, entry.config))
-        back += [lifecycle_record(name, lifecycle), declaration_record(name, declaration)]
-        return self._append(back if without is None else [*back, cleanup_finished_record(without.id)])
+        return self._append([*back, declaration_record(name, declaration)])
 
     def put_task_configs(self, name: str, configs: Sequence[Config]) -> Future[None]:
         """Replace the tasks of a connector."""
@@ -171,18 +169,34 @@ class ConfigStore:
         state = [] if target_state is None else [records.target_state_record(name, target_state)]
         return self._append([*state, finished_record(name)])
 
-    def put_lifecycle(self, name: str, lifecycle: Lifecycle | None, cleanup: Cleanup | None = None) -> Future[None]:
-        """Note how far a connector's hooks have come, and a clean-up that follows from it."""
-        noted = self._noting[name] = self._append(_lifecycle_records(name, lifecycle, cleanup))
-        return noted
+    def put_lifecycle(
+        self, name: str, incarnation: str, lifecycle: Lifecycle | None, cleanup: Cleanup | None = None
+    ) -> Future[None]:
+        """Note how far the hooks of a connector have come, and a clean-up that follows from it."""
+        left = [] if cleanup is None else [cleanup_record(cleanup)]
+        return self._append([*left, lifecycle_record(name, incarnation, lifecycle)])
 
     def put_cleanup(self, cleanup: Cleanup) -> Future[None]:
         """Note how far a clean-up has come."""
         return self._append([cleanup_record(cleanup)])
 
-    def finish_cleanup(self, cleanup: str) -> Future[None]:
-        """The clean-up succeeded, or somebody gave it up."""
-        return self._append([cleanup_finished_record(cleanup)])
+    def finish_cleanup(self, cleanup: Cleanup) -> Future[None]:
+        """The clean-up succeeded, or somebody gave it up: whatever is said of it later, it is not begun again."""
+        ended = cleanup.incarnation
+        over = [] if ended is None else [lifecycle_record(cleanup.connector, ended, None)]
+        return self._append([cleanup_finished_record(cleanup.id), *over])
+
+    def disown_calls(self, worker: str) -> Future[None]:
+        """A worker that was started again knows nothing of the hooks that it called before: nobody waits for it."""
+        with self._lock:
+            disowned = self._reader.incarnations.disowned(worker)
+        return self._append(disowned)
+
+    def sweep(self) -> None:
+        """Delete records of hooks that say nothing any more. Returns at once."""
+        spent = self.snapshot().spent
+        if spent and (self._sweeping is None or self._sweeping.done()):
+            self._sweeping = self._append(spent)
 
     def put_restart(self, name: str, only_failed: bool, include_tasks: bool) -> Future[None]:
         """Ask for a restart; mark it with :meth:`finish_restart` when it is done."""
@@ -208,6 +222,11 @@ class ConfigStore:
         """The last of all records: where they are appended one by one, a crash leaves the note for the next start."""
         return [finished_record(name)] if name in self.snapshot().unfinished else []
 
+    def _begun(self, name: str) -> list[LogRecord]:
+        """A connector that is not there yet begins an incarnation. Where records are appended one by one, its id is
+        known before the connector is."""
+        return [] if name in self.snapshot() else [incarnation_record(name, new_incarnation())]
+
     def _append(self, batch: Sequence[LogRecord]) -> Future[None]:
         return self._log.append(batch)
 
@@ -224,9 +243,3 @@ class ConfigStore:
                     notice(listener)
                 except Exception:
                     logger.exception("A listener failed on a change of the configuration")
-
-
-def _lifecycle_records(name: str, lifecycle: Lifecycle | None, cleanup: Cleanup | None) -> list[LogRecord]:
-    """The clean-up comes first: where records are appended one by one, a crash may repeat it, never lose it."""
-    left = [] if cleanup is None else [cleanup_record(cleanup)]
-    return [*left, lifecycle_record(name, lifecycle)]

@@ -17,7 +17,7 @@ from penstock.runtime.lifecycle import Hook
 from penstock.runtime.requests import OffsetEntry, TargetState
 from penstock.runtime.services import Services
 from penstock.storage.config_snapshot import ConnectorEntry
-from penstock.storage.lifecycle_records import Cleanup, Lifecycle
+from penstock.storage.lifecycle_records import cleanup_id
 from penstock.storage.pipeline_records import Declaration
 
 from . import describing
@@ -168,9 +168,9 @@ class UpdateConnector(Action):
         await _done(tools.services.configs.declare_connector(self.wanted.name, self.declaration, config, state))
 
     async def undo(self, tools: Tools) -> None:
-        configs = tools.services.configs
-        lifecycle = configs.snapshot().lifecycle(self.wanted.name)
-        await _done(configs.restore_connector(self.wanted.name, self._entry, lifecycle, self._before))
+        configs, name = tools.services.configs, self.wanted.name
+        incarnation = configs.snapshot().incarnation(name)
+        await _done(configs.restore_connector(name, self._entry, incarnation, self._before))
 
     def describe(self, facts: Facts) -> Change:
         return describing.connector_updated(self.wanted, self.declaration, self._entry, self._before, facts)
@@ -181,37 +181,32 @@ class DeleteConnector(Action):
 
     rank = 1
 
-    def __init__(self, name: str, entry: ConnectorEntry, lifecycle: Lifecycle, declaration: Declaration) -> None:
+    def __init__(self, name: str, entry: ConnectorEntry, incarnation: str, declaration: Declaration) -> None:
         self.name = name
         self.title = f"delete connector {name}"
         self.pipeline = declaration.pipeline
         self.connector = name
         self._entry = entry
-        self._lifecycle = lifecycle
+        self._incarnation = incarnation
         self._declaration = declaration
-        self._cleanup: Cleanup | None = None
+        self._held: str | None = None
 
     async def do(self, tools: Tools) -> None:
         services = tools.services
-        await services.hooks.written(self.name)
-        self._cleanup = services.hooks.cleanup_for(self.name)
-        if self._cleanup is not None:
-            services.cleanups.hold(self._cleanup.id)
-        await _done(services.configs.remove_connector(self.name, self._cleanup))
+        number = services.configs.snapshot().lifecycle(self.name).number
+        self._held = cleanup_id(self._incarnation, number)
+        services.cleanups.hold(self._held)
+        await _done(services.hooks.remove(self.name))
 
     async def undo(self, tools: Tools) -> None:
-        services = tools.services
-        await _done(
-            services.configs.restore_connector(
-                self.name, self._entry, self._lifecycle, self._declaration, without=self._cleanup
-            )
-        )
+        configs = tools.services.configs
+        await _done(configs.restore_connector(self.name, self._entry, self._incarnation, self._declaration))
         self.release(tools)
 
     def release(self, tools: Tools) -> None:
         """The deletion is final, or undone: the clean-up, if there is one left, may begin."""
-        if self._cleanup is not None:
-            tools.services.cleanups.let_go(self._cleanup.id)
+        if self._held is not None:
+            tools.services.cleanups.let_go(self._held)
 
     def describe(self, facts: Facts) -> Change:
         return describing.connector_deleted(self.name, self._declaration, self._entry, facts)

@@ -92,7 +92,7 @@ def _deletions(desired: Desired, actual: Actual, spoiled: set[str]) -> Iterator[
         if entry is None or name in names or declaration.pipeline in spoiled or declaration.file in desired.unread:
             continue
         if declaration.pipeline in pipelines or desired.scope.holds(declaration.file, declaration.origin):
-            yield DeleteConnector(name, entry, actual.snapshot.lifecycle(name), declaration)
+            yield DeleteConnector(name, entry, actual.snapshot.incarnation(name), declaration)
 
 
 def _clashes(desired: Desired, actual: Actual, adopt: bool) -> Iterator[Problem]:
