@@ -7,6 +7,7 @@ what Spark has room for, and close when they have been idle; without works there
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import pickle
 import threading
@@ -15,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
+from .capacity import Capacity
 from .executor import Answer, Runnable, describe
 from .lanes import Lane, LaneLostError, LaneOffice, explain
 from .seats import Seat, Seats
@@ -101,6 +103,30 @@ class Dispatcher:
     def waiting(self) -> int:
         """Works that wait for a lane."""
         return len(self._queue)
+
+    def capacity(self) -> Capacity:
+        """What Spark has and what works use of it, from any thread; on a cluster Spark is asked, for a millisecond.
+
+        All zeros but ``waiting`` while there is no Spark. What a Spark that does not answer had last counts.
+        """
+        engine = self._engine
+        if engine is not None and not engine.is_local:
+            with contextlib.suppress(Exception):
+                engine.count_slots()
+        with self._lock:
+            waiting = len(self._queue) + sum(len(seat.pinned) for seat in self._seats)
+            if self._engine is None:
+                return Capacity(waiting=waiting)
+            busy, pending = self.running, self._seats.opening
+            return Capacity(
+                executors=self._engine.executors,
+                slots=self._engine.slots,
+                reserved=max(0, self._engine.slots - self._most_lanes),
+                busy=busy,
+                idle=len(self._seats) - busy - pending,
+                pending=pending,
+                waiting=waiting,
+            )
 
     def stop(self) -> None:
         """End all lanes, in the middle of their works if need be. ``done`` is not called any more."""

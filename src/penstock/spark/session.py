@@ -62,11 +62,15 @@ class SparkStartError(RuntimeError):
 
 
 class SparkEngine:
-    """A running Spark. ``cores`` is how many tasks it can compute at once, ``slots`` how many it may hold at once."""
+    """A running Spark.
+
+    ``executors`` are what it has now, ``cores`` is how many tasks it can compute at once, ``slots`` how many it may
+    hold at once.
+    """
 
     def __init__(self, context: SparkContext, folder: Path, sockets: Path) -> None:
         self.context = context
-        self.slots = self.cores = 1
+        self.slots = self.cores = self.executors = 1
         self.count_slots()
         self.sockets = sockets
         self._folders = {folder, sockets}
@@ -91,6 +95,8 @@ class SparkEngine:
         """Look at the executors there are now; on a cluster they come and go."""
         self.slots = int(self.context.defaultParallelism)
         self.cores = min(self.slots, os.cpu_count() or 1) if self.is_local else self.slots
+        if not self.is_local:
+            self.executors = len(self.context._jsc.statusTracker().getExecutorInfos()) - 1
 
     @property
     def session(self) -> SparkSession:
