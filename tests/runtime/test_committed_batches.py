@@ -102,6 +102,9 @@ class Here:
     def hold(self, pin: str, held: bool) -> None:
         """The lane stays in any case."""
 
+    def leave_slots(self, task_key: str, needed: bool) -> None:
+        raise NotImplementedError
+
 
 @pytest.fixture
 def calls() -> Iterator[UserCode]:

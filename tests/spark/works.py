@@ -22,6 +22,17 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Named:
+    """A work of a connector, for half a second."""
+
+    connector: str
+
+    def run(self) -> Receipt:
+        time.sleep(0.5)
+        return Receipt(read=1)
+
+
+@dataclass(frozen=True)
 class Sleep:
     """Leaves a file when it begins and another when it got to its end."""
 

@@ -47,8 +47,12 @@ class Answer(NamedTuple):
 def run_lane(invitation: Invitation) -> None:
     """The whole of a lane's Spark task: pull works from the driver until it has no more for us.
 
-    A second connection, the leash, ends the process in the middle of a work when the driver lets go of it.
+    A second connection, the leash, ends the process in the middle of a work when the driver lets go of it. When the
+    task is lost, with its executor perhaps, Spark begins it again elsewhere: to fail, since the driver opens another
+    lane for what is left to do, and a job that ended well would hide the loss.
     """
+    if _is_begun_again():
+        raise LaneGoneError(f"{invitation.lane} was lost, and what it ran is done by others")
     try:
         channel = call(invitation.address, invitation.secret, invitation.lane)
         leash = Leash(call(invitation.address, invitation.secret, f"{invitation.lane}/leash"))
@@ -64,6 +68,17 @@ def run_lane(invitation: Invitation) -> None:
         kept.let_go_of_all()
         leash.untie()
         channel.close()
+
+
+class LaneGoneError(Exception):
+    """Spark began a lane's task once more."""
+
+
+def _is_begun_again() -> bool:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context is not None and context.attemptNumber() > 0
 
 
 def _next_payload(channel: Channel, rest: Rest) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import pickle
 import secrets
 import socket
 import threading
@@ -12,18 +13,21 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from .executor import Invitation, run_lane
+from .executor import Answer, Invitation, Runnable, describe, run_lane
+from .lane_names import LaneNames
+from .lane_room import MOST_LANES
 from .session import SparkEngine
+from .splits import Failure, Receipt
 from .wire import Channel, answer, listen
 
 logger = logging.getLogger(__name__)
 
 POOL = "lanes"
-MOST_JOBS = 1000
-"""Threads that wait for lanes' jobs; there are never more than lanes."""
-
 LATE_SECONDS = 30.0
-"""When a cluster has not begun a lane for so long, the log says so; again after twice the time."""
+"""When a cluster has not begun any lane for so long, the log says so; again after twice the time."""
+
+REASON_SECONDS = 1.0
+"""How long Spark may take to say why a lane was lost."""
 
 PORT_KEY = "spark.penstock.lanes.port"
 """The TCP port on which lanes of other machines call the driver; any free one by default."""
@@ -36,12 +40,14 @@ class LaneLostError(Exception):
 class Lane:
     """One Spark task that runs works for us, and the job it belongs to."""
 
-    def __init__(self, name: str, engine: SparkEngine) -> None:
+    def __init__(self, name: str, description: str, engine: SparkEngine) -> None:
         self.name = name
+        self.description = description
         self.job: Future[None] = Future()
         self._engine = engine
         self._channel: Channel | None = None
         self._leash: Channel | None = None
+        self._killed = False
 
     def connect(self, role: str, channel: Channel) -> bool:
         """Take one of the lane's two connections; true when it has both."""
@@ -60,14 +66,26 @@ class Lane:
             return False
         return True
 
-    def run(self, payload: bytes) -> bytes:
-        """Send a work and wait for its answer."""
+    def run(self, work: Runnable) -> Answer:
+        """Run a work and wait for its answer. ``LaneLostError``: the lane is lost, and so killed, for Spark would begin
+        its task once more. A work that cannot be sent fails, and the lane stays."""
         assert self._channel is not None
         try:
+            payload = pickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            return _unsent(error)
+        try:
             self._channel.send(payload)
-            return self._channel.receive()
+            answer = self._channel.receive()
         except (OSError, EOFError):
-            raise LaneLostError(self._why_lost()) from None
+            reason = self._why_lost()
+            self.kill()
+            raise LaneLostError(reason) from None
+        try:
+            loaded: Answer = pickle.loads(answer)
+        except Exception as error:
+            return _unsent(error)
+        return loaded
 
     def end(self) -> None:
         """Let the idle lane go: its Spark task ends well."""
@@ -78,8 +96,11 @@ class Lane:
             logger.debug("%s was already gone", self.name)
 
     def kill(self) -> None:
-        """End the lane's process now, whatever it is doing, and its Spark job."""
+        """End the lane's process now, whatever it is doing, and its Spark job, which counts as failed."""
         self.let_go()
+        if self._killed or self.job.done():
+            return
+        self._killed = True
         try:
             self._engine.context.cancelJobGroup(self.name)
         except Exception as error:
@@ -93,12 +114,16 @@ class Lane:
 
     def _why_lost(self) -> str:
         try:
-            self.job.result(timeout=3)
+            self.job.result(timeout=REASON_SECONDS)
         except TimeoutError:
             return "the connection to its executor broke"
         except Exception as error:
             return explain(error)
         return "its Spark task ended"
+
+
+def _unsent(error: Exception) -> Answer:
+    return Answer(Receipt(failure=Failure(f"The split could not be sent to Spark: {describe(error)}")), 0.0, 0.0)
 
 
 class LaneOffice:
@@ -120,14 +145,16 @@ class LaneOffice:
         self._secret = secrets.token_bytes(32)
         self._numbers = itertools.count(1)
         self._expected: dict[str, Lane] = {}
+        self._connected: set[Lane] = set()
         self._lock = threading.Lock()
-        self._jobs = ThreadPoolExecutor(max_workers=MOST_JOBS, thread_name_prefix="lane-job")
+        self._jobs = ThreadPoolExecutor(max_workers=MOST_LANES, thread_name_prefix="lane-job")
         self._listener = listen(_listening_address(engine))
         threading.Thread(target=self._accept, name="lane-office", daemon=True).start()
 
-    def open(self) -> Lane:
-        """Begin a lane; it calls when its Spark task runs."""
-        lane = Lane(f"lane-{next(self._numbers)}", self._engine)
+    def open(self, names: LaneNames) -> Lane:
+        """Begin a lane for the connectors of these names; it calls when its Spark task runs."""
+        name = f"lane-{next(self._numbers)}"
+        lane = Lane(name, names.description(name), self._engine)
         with self._lock:
             self._expected[lane.name] = lane
         self._jobs.submit(self._run_job, lane)
@@ -142,8 +169,12 @@ class LaneOffice:
 
     def _complain_if_expected(self, lane: Lane, seconds: float) -> None:
         with self._lock:
-            expected = lane.name in self._expected
-        if expected and self._engine.is_alive():
+            if lane.name not in self._expected or not self._engine.is_alive():
+                return
+            others_run = bool(self._connected) or lane is not next(iter(self._expected.values()))
+        if others_run:
+            self._complain_later(lane, seconds)
+        else:
             logger.warning(
                 "Spark at %s has started no task for %g s; records wait. Its executors may still be coming, or other "
                 "applications may hold all cores: limit each with spark.cores.max, or add executors.",
@@ -166,7 +197,7 @@ class LaneOffice:
         invitation = Invitation(_calling_address(self._engine, self._listener), self._secret, lane.name)
         try:
             self._engine.count_slots()
-            context.setJobGroup(lane.name, f"Penstock {lane.name}", interruptOnCancel=True)
+            context.setJobGroup(lane.name, lane.description, interruptOnCancel=True)
             context.setLocalProperty("spark.scheduler.pool", POOL)
             context.parallelize([invitation], 1).foreach(run_lane)
         except Exception as error:
@@ -175,6 +206,7 @@ class LaneOffice:
             lane.job.set_result(None)
         with self._lock:
             never_ready = self._expected.pop(lane.name, None) is not None
+            self._connected.discard(lane)
         reason = lane.job.exception() or LaneLostError("it ended without reaching the driver")
         self._on_end(lane, reason if never_ready else None)
 
@@ -197,12 +229,21 @@ class LaneOffice:
         with self._lock:
             lane = self._expected.get(name)
             complete = lane is not None and lane.connect(role, channel)
-            if complete:
+            if lane is not None and complete:
                 del self._expected[name]
+                self._connected.add(lane)
         if lane is None:
             channel.close()
         elif complete and lane.welcome():
+            self._count_slots()
             self._on_open(lane)
+
+    def _count_slots(self) -> None:
+        """A lane that has begun has found a slot: there may be more of them than before."""
+        try:
+            self._engine.count_slots()
+        except Exception as error:
+            logger.debug("Spark did not tell its executors: %s", error)
 
 
 def explain(error: BaseException) -> str:

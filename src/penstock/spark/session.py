@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .class_archive import archive_option
+from .executors import ExecutorCount, Executors
 from .java import Java, find_java, java_home_for_spark
 from .shipping import shipped_settings
 
@@ -33,6 +34,9 @@ QUICK_START_OPTIONS = "-XX:+UseSerialGC -XX:-UsePerfData"
 
 LONGEST_SOCKET_FOLDER = 60
 """A Unix socket path has room for about 100 bytes, of which the file name takes 42."""
+
+LONGEST_FAREWELL = "30s"
+"""What is left to an executor that Spark decommissions: it waits for its tasks, and lanes have no end of their own."""
 
 LOG_CONFIG = """\
 status = error
@@ -62,15 +66,12 @@ class SparkStartError(RuntimeError):
 
 
 class SparkEngine:
-    """A running Spark.
-
-    ``executors`` are what it has now, ``cores`` is how many tasks it can compute at once, ``slots`` how many it may
-    hold at once.
-    """
+    """A running Spark. ``size`` is what it has of executors, as of the last count."""
 
     def __init__(self, context: SparkContext, folder: Path, sockets: Path) -> None:
         self.context = context
-        self.slots = self.cores = self.executors = 1
+        self._counter = None if self.is_local else _counter(context)
+        self.size = Executors(1, 1, 1)
         self.count_slots()
         self.sockets = sockets
         self._folders = {folder, sockets}
@@ -93,10 +94,21 @@ class SparkEngine:
 
     def count_slots(self) -> None:
         """Look at the executors there are now; on a cluster they come and go."""
-        self.slots = int(self.context.defaultParallelism)
-        self.cores = min(self.slots, os.cpu_count() or 1) if self.is_local else self.slots
-        if not self.is_local:
-            self.executors = len(self.context._jsc.statusTracker().getExecutorInfos()) - 1
+        if self._counter is not None:
+            self.size = self._counter.now()
+        else:
+            slots = int(self.context.defaultParallelism)
+            self.size = Executors(1, slots, slots)
+
+    @property
+    def slots(self) -> int:
+        """How many tasks it may hold at once."""
+        return self.size.slots
+
+    @property
+    def cores(self) -> int:
+        """How many tasks it can compute at once."""
+        return min(self.slots, os.cpu_count() or 1) if self.is_local else self.slots
 
     @property
     def session(self) -> SparkSession:
@@ -143,6 +155,18 @@ def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "pensto
         shutil.rmtree(sockets, ignore_errors=True)
         raise SparkStartError(_why(error, console, logs / "spark.log")) from error
     return SparkEngine(context, folder, sockets)
+
+
+def _counter(context: SparkContext) -> ExecutorCount:
+    tracker = context._jsc.statusTracker()
+    settings = dict(context.getConf().getAll())
+    driver = 1
+    return ExecutorCount(
+        settings,
+        str(context.master),
+        lambda: max(0, len(tracker.getExecutorInfos()) - driver),
+        lambda: int(context.defaultParallelism),
+    )
 
 
 def _start_context(conf: SparkConf, output: BinaryIO) -> SparkContext:
@@ -228,6 +252,8 @@ def _defaults(master: str, name: str, folder: Path, sockets: Path, logs: Path) -
             "spark.python.unix.domain.socket.enabled": "true",
             "spark.python.unix.domain.socket.dir": str(sockets),
         }
+    else:
+        defaults["spark.executor.decommission.forceKillTimeout"] = LONGEST_FAREWELL
     return defaults
 
 
