@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -36,6 +37,7 @@ class SparkCluster:
         self._workers, self._cores = workers, cores
         self._hidden = hidden
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._machines: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> SparkCluster:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -43,9 +45,8 @@ class SparkCluster:
         here = ("--host", "127.0.0.1")
         self._run("master.Master", *here, "--port", str(self.port), "--webui-port", str(free_port()))
         wait_until(self._listens, f"{self.master} listens", START_SECONDS)
-        for number in range(self._workers):
-            size = ("--cores", str(self._cores), "--memory", "1g", "--work-dir", str(self.folder / f"work-{number}"))
-            self._run("worker.Worker", *here, "--webui-port", str(free_port()), *size, self.master)
+        for _ in range(self._workers):
+            self.add_worker()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -55,6 +56,22 @@ class SparkCluster:
                     child.kill()
             process.kill()
             process.wait(120)
+
+    def add_worker(self) -> None:
+        """One more machine, so to speak."""
+        folder = self.folder / f"work-{len(self._machines)}"
+        size = ("--cores", str(self._cores), "--memory", "1g", "--work-dir", str(folder))
+        port = ("--webui-port", str(free_port()))
+        self._machines.append(self._run("worker.Worker", "--host", "127.0.0.1", *port, *size, self.master))
+
+    def decommission_one(self) -> list[psutil.Process]:
+        """Tell a machine with executors that it goes; those it has now."""
+        for machine in self._machines:
+            if found := [one for one in psutil.Process(machine.pid).children(recursive=True) if _is_executor(one)]:
+                machine.send_signal(signal.SIGPWR)
+                self._machines.remove(machine)
+                return found
+        raise AssertionError("no machine has an executor")
 
     @property
     def settings(self) -> dict[str, str]:
@@ -74,16 +91,19 @@ class SparkCluster:
         mine = [process for each in self._processes for process in psutil.Process(each.pid).children(recursive=True)]
         return [process for process in mine if _is_executor(process)]
 
-    def _run(self, main: str, *arguments: str) -> None:
+    def _run(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
         environment = {
             **{key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
             "SPARK_HOME": str(HOME),
             "JAVA_HOME": str(find_java().home),
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_WORKER_OPTS": "-Dspark.decommission.enabled=true",
         }
         command = [*self._hiding(), str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{main}", *arguments]
         with (self.folder / f"{main}.log").open("ab") as log:
-            self._processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        self._processes.append(process)
+        return process
 
     def _hiding(self) -> list[str]:
         if self._hidden is None:

@@ -20,7 +20,7 @@ from .lane_names import LaneNames
 from .lanes import Lane, LaneLostError, LaneOffice, explain
 from .lifetime import SparkLifetime
 from .schedule import Schedule
-from .seats import Seat
+from .seats import OLDEST_SECONDS, PASSING_SECONDS, Seat
 from .session import SparkEngine
 from .splits import Failure, Receipt
 from .tickets import CANCELLED, Done, Entry, Ticket
@@ -188,8 +188,9 @@ class Dispatcher:
         return finished
 
     def _open_lane(self, names: LaneNames) -> None:
-        if self._office:
-            self._schedule.seats.add(self._office.open(names), names)
+        if self._office and self._schedule.engine:
+            oldest = PASSING_SECONDS if self._schedule.engine.may_decommission else OLDEST_SECONDS
+            self._schedule.seats.add(self._office.open(names), names, oldest)
 
     # -- one lane
 

@@ -21,6 +21,9 @@ OLDEST_SECONDS = 900.0
 MISNAMED_SECONDS = 60.0
 """The same for a lane that serves connectors which its description does not name."""
 
+PASSING_SECONDS = 30.0
+"""The same for all lanes where executors may be decommissioned: they are waited for until their last task has ended."""
+
 PINNED_SECONDS = 5.0
 """A lane is not ended for its age when it ran a pinned work this short a time ago."""
 
@@ -37,6 +40,7 @@ class Seat:
     lane: Lane
     names: LaneNames
     opened: float
+    oldest: float = OLDEST_SECONDS
     entry: Entry | None = None
     since: float = 0.0
     opening: bool = True
@@ -64,7 +68,7 @@ class Seat:
     def is_too_old(self) -> bool:
         """Old, or misnamed for a while, and nothing that is pinned to it is in the middle of something."""
         now = time.monotonic()
-        oldest = MISNAMED_SECONDS if self.names.are_outdated else OLDEST_SECONDS
+        oldest = min(self.oldest, MISNAMED_SECONDS) if self.names.are_outdated else self.oldest
         return now - self.opened > oldest and not (self.pins and now - self.since < PINNED_SECONDS)
 
 
@@ -91,8 +95,9 @@ class Seats:
     def of(self, lane: Lane) -> Seat | None:
         return self._seats.get(lane)
 
-    def add(self, lane: Lane, names: LaneNames) -> None:
-        self._seats[lane] = Seat(lane, names, time.monotonic())
+    def add(self, lane: Lane, names: LaneNames, oldest: float = OLDEST_SECONDS) -> None:
+        """A lane that Spark is asked for. It makes room at the age of ``oldest`` seconds."""
+        self._seats[lane] = Seat(lane, names, time.monotonic(), oldest)
 
     def remove(self, seat: Seat) -> None:
         """The lane is used no more."""

@@ -35,8 +35,8 @@ QUICK_START_OPTIONS = "-XX:+UseSerialGC -XX:-UsePerfData"
 LONGEST_SOCKET_FOLDER = 60
 """A Unix socket path has room for about 100 bytes, of which the file name takes 42."""
 
-LONGEST_FAREWELL = "30s"
-"""What is left to an executor that Spark decommissions: it waits for its tasks, and lanes have no end of their own."""
+LONGEST_FAREWELL = "60s"
+"""What is left to an executor that Spark decommissions, which waits for its tasks: twice what its lanes need to end."""
 
 LOG_CONFIG = """\
 status = error
@@ -72,6 +72,7 @@ class SparkEngine:
         self.context = context
         self._counter = None if self.is_local else _counter(context)
         self.size = Executors(1, 1, 1)
+        self.may_decommission = context.getConf().get("spark.decommission.enabled") == "true"
         self.count_slots()
         self.sockets = sockets
         self._folders = {folder, sockets}
