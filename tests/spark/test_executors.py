@@ -31,6 +31,13 @@ def test_other_clusters_give_an_executor_one_core(master: str) -> None:
     assert counted({}, 3, cores=3, master=master) == Executors(3, 3, 3)
 
 
+def test_only_a_standalone_cluster_is_bounded_by_its_cores() -> None:
+    settings = {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.maxExecutors": "9"}
+    settings |= {"spark.executor.cores": "2", "spark.cores.max": "4"}
+    assert counted(settings, 1, cores=2) == Executors(1, 2, 4)
+    assert counted(settings, 1, cores=2, master="yarn") == Executors(1, 2, 18)
+
+
 def test_a_task_may_need_several_cores() -> None:
     settings = {"spark.executor.cores": "4", "spark.task.cpus": "2", "spark.cores.max": "10"}
     allocation = {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.maxExecutors": "2"}

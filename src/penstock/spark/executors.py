@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-_WHOLE_MACHINES = ("spark://", "local-cluster[")
-"""Masters that give an executor all cores of its machine unless ``spark.executor.cores`` says less; others give one."""
+_STANDALONE = ("spark://", "local-cluster[")
+"""Masters that give an executor all cores of its machine unless ``spark.executor.cores`` says less; others give one.
+They alone know ``spark.cores.max``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,13 @@ class ExecutorCount:
         self._cores = cores
         self._task_cpus = int(settings.get("spark.task.cpus", 1))
         self._most_executors = 0
-        self._most_cores = int(settings.get("spark.cores.max", sys.maxsize))
+        standalone = master.startswith(_STANDALONE)
+        self._most_cores = int(settings.get("spark.cores.max", sys.maxsize)) if standalone else sys.maxsize
         if settings.get("spark.dynamicAllocation.enabled", "").strip().lower() == "true":
             self._most_executors = int(settings.get("spark.dynamicAllocation.maxExecutors", sys.maxsize))
         each = settings.get("spark.executor.cores")
         self._each: int | None = None
-        if each is not None or not master.startswith(_WHOLE_MACHINES):
+        if each is not None or not standalone:
             self._each = max(1, int(each or 1) // self._task_cpus)
 
     def now(self) -> Executors:

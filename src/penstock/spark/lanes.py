@@ -9,6 +9,7 @@ import pickle
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -43,6 +44,7 @@ class Lane:
     def __init__(self, name: str, description: str, engine: SparkEngine) -> None:
         self.name = name
         self.description = description
+        self.asked = time.monotonic()
         self.job: Future[None] = Future()
         self._engine = engine
         self._channel: Channel | None = None
@@ -146,6 +148,7 @@ class LaneOffice:
         self._numbers = itertools.count(1)
         self._expected: dict[str, Lane] = {}
         self._connected: set[Lane] = set()
+        self._watches = engine.is_local
         self._lock = threading.Lock()
         self._jobs = ThreadPoolExecutor(max_workers=MOST_LANES, thread_name_prefix="lane-job")
         self._listener = listen(_listening_address(engine))
@@ -157,31 +160,33 @@ class LaneOffice:
         lane = Lane(name, names.description(name), self._engine)
         with self._lock:
             self._expected[lane.name] = lane
+            watch, self._watches = not self._watches, True
         self._jobs.submit(self._run_job, lane)
-        if not self._engine.is_local:
-            self._complain_later(lane, LATE_SECONDS)
+        if watch:
+            self._complain_later(LATE_SECONDS)
         return lane
 
-    def _complain_later(self, lane: Lane, seconds: float) -> None:
-        timer = threading.Timer(seconds, self._complain_if_expected, (lane, seconds))
+    def _complain_later(self, seconds: float) -> None:
+        timer = threading.Timer(seconds, self._complain_if_none_runs, (seconds,))
         timer.daemon = True
         timer.start()
 
-    def _complain_if_expected(self, lane: Lane, seconds: float) -> None:
+    def _complain_if_none_runs(self, seconds: float) -> None:
+        """Some lanes may wait for executors as long as others run."""
         with self._lock:
-            if lane.name not in self._expected or not self._engine.is_alive():
+            asked = next((lane.asked for lane in self._expected.values()), None)
+            if asked is None or not self._engine.is_alive():
+                self._watches = False
                 return
-            others_run = bool(self._connected) or lane is not next(iter(self._expected.values()))
-        if others_run:
-            self._complain_later(lane, seconds)
-        else:
+            waits = not self._connected and time.monotonic() - asked > 0.9 * seconds
+        if waits:
             logger.warning(
                 "Spark at %s has started no task for %g s; records wait. Its executors may still be coming, or other "
                 "applications may hold all cores: limit each with spark.cores.max, or add executors.",
                 self._engine.context.master,
                 seconds,
             )
-            self._complain_later(lane, 2 * seconds)
+        self._complain_later(2 * seconds if waits else LATE_SECONDS)
 
     def stop(self) -> None:
         """Take no more calls."""

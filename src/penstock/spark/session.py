@@ -72,7 +72,7 @@ class SparkEngine:
         self.context = context
         self._counter = None if self.is_local else _counter(context)
         self.size = Executors(1, 1, 1)
-        self.may_decommission = context.getConf().get("spark.decommission.enabled") == "true"
+        self.may_decommission = context.getConf().get("spark.decommission.enabled", "").lower() == "true"
         self.count_slots()
         self.sockets = sockets
         self._folders = {folder, sockets}
