@@ -33,6 +33,16 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """Says what it was told."""
+
+    text: str
+
+    def run(self) -> Receipt:
+        return Receipt(state={"said": self.text.upper()})
+
+
+@dataclass(frozen=True)
 class Sleep:
     """Leaves a file when it begins and another when it got to its end."""
 

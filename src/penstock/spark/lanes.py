@@ -17,6 +17,7 @@ from pathlib import Path
 from .executor import Answer, Invitation, Runnable, describe, run_lane
 from .lane_names import LaneNames
 from .lane_room import MOST_LANES
+from .lane_tls import make_identity, wanted_by
 from .session import SparkEngine
 from .splits import Failure, Receipt
 from .wire import Channel, answer, listen
@@ -151,6 +152,8 @@ class LaneOffice:
         self._watches = engine.is_local
         self._lock = threading.Lock()
         self._jobs = ThreadPoolExecutor(max_workers=MOST_LANES, thread_name_prefix="lane-job")
+        settings = {} if engine.is_local else engine.settings
+        self._identity = make_identity() if wanted_by(settings) else None
         self._listener = listen(_listening_address(engine))
         threading.Thread(target=self._accept, name="lane-office", daemon=True).start()
 
@@ -199,7 +202,8 @@ class LaneOffice:
 
     def _run_job(self, lane: Lane) -> None:
         context = self._engine.context
-        invitation = Invitation(_calling_address(self._engine, self._listener), self._secret, lane.name)
+        certificate = self._identity.certificate if self._identity else ""
+        invitation = Invitation(_calling_address(self._engine, self._listener), self._secret, lane.name, certificate)
         try:
             self._engine.count_slots()
             context.setJobGroup(lane.name, lane.description, interruptOnCancel=True)
@@ -225,12 +229,11 @@ class LaneOffice:
 
     def _greet(self, stream: socket.socket) -> None:
         try:
-            name, channel = answer(stream, self._secret)
+            name, channel = answer(stream, self._secret, self._identity.context if self._identity else None)
+            name, _, role = name.partition("/")
         except (OSError, EOFError, UnicodeDecodeError) as error:
             logger.warning("Refused a connection to the lanes' port: %s", error)
-            stream.close()
             return
-        name, _, role = name.partition("/")
         with self._lock:
             lane = self._expected.get(name)
             complete = lane is not None and lane.connect(role, channel)

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from .class_archive import archive_option
 from .executors import ExecutorCount, Executors
 from .java import Java, find_java, java_home_for_spark
+from .lane_tls import NoEncryptionError, check_encryption
+from .risky_settings import risky_settings
 from .shipping import shipped_settings
 
 if TYPE_CHECKING:
@@ -83,7 +85,12 @@ class SparkEngine:
     @property
     def is_local(self) -> bool:
         """Whether executors live in this machine's driver process."""
-        return _is_local(str(self.context.master))
+        return is_local(str(self.context.master))
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What is in force: the worker's keys, ours, and those of ``spark-defaults.conf``."""
+        return dict(self.context.getConf().getAll())
 
     def is_alive(self) -> bool:
         """Whether the JVM still runs."""
@@ -138,7 +145,11 @@ class SparkEngine:
 
 
 def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "penstock") -> SparkEngine:
-    """Start Spark and wait for it. ``settings`` are the worker's keys, of which ``spark.*`` are used and win."""
+    """Start Spark and wait for it. ``settings`` are the worker's keys, of which ``spark.*`` are used and win.
+
+    Raises ``SparkStartError``, also where lanes would have to be encrypted and cannot be.
+    """
+    _check_encryption(settings, _master(settings))
     java = find_java()
     logs = data_dir / "spark"
     folder = _private_folder(logs)
@@ -155,7 +166,24 @@ def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "pensto
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(sockets, ignore_errors=True)
         raise SparkStartError(_why(error, console, logs / "spark.log")) from error
-    return SparkEngine(context, folder, sockets)
+    engine = SparkEngine(context, folder, sockets)
+    try:
+        _check_encryption(engine.settings, str(context.master))
+    except SparkStartError:
+        engine.stop()
+        raise
+    for text, fix in risky_settings(engine.settings):
+        logger.warning("%s. %s", text, fix)
+    return engine
+
+
+def _check_encryption(settings: Mapping[str, str], master: str) -> None:
+    """Asked before the JVM starts, and again when ``spark-defaults.conf`` is known, too."""
+    try:
+        if not is_local(master):
+            check_encryption(settings)
+    except NoEncryptionError as error:
+        raise SparkStartError(f"Spark is not started: {error}") from error
 
 
 def _counter(context: SparkContext) -> ExecutorCount:
@@ -184,8 +212,8 @@ def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: P
     from pyspark import SparkConf
 
     chosen = {key: value for key, value in settings.items() if key.startswith("spark.")}
-    master = chosen.get("spark.master", f"local[{SLOTS_PER_CORE * (os.cpu_count() or 1)}]")
-    shipped = {} if _is_local(master) else shipped_settings(chosen, _plugin_path(settings), logs)
+    master = _master(chosen)
+    shipped = {} if is_local(master) else shipped_settings(chosen, _plugin_path(settings), logs)
     conf = SparkConf(loadDefaults=False)
     for key, value in {**_defaults(master, name, folder, sockets, logs), **chosen, **shipped}.items():
         conf.set(key, value)
@@ -229,6 +257,10 @@ def quoted(option: str) -> str:
     return f'"{escaped}"'
 
 
+def _master(settings: Mapping[str, str]) -> str:
+    return settings.get("spark.master", f"local[{SLOTS_PER_CORE * (os.cpu_count() or 1)}]")
+
+
 def _plugin_path(settings: Mapping[str, str]) -> list[str]:
     return [entry.strip() for entry in settings.get("plugin.path", "").split(",") if entry.strip()]
 
@@ -244,7 +276,7 @@ def _defaults(master: str, name: str, folder: Path, sockets: Path, logs: Path) -
         "spark.sql.warehouse.dir": str(logs / "warehouse"),
         "spark.local.dir": str(folder),
     }
-    if _is_local(master):
+    if is_local(master):
         defaults |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
@@ -258,7 +290,8 @@ def _defaults(master: str, name: str, folder: Path, sockets: Path, logs: Path) -
     return defaults
 
 
-def _is_local(master: str) -> bool:
+def is_local(master: str) -> bool:
+    """Whether tasks run in the driver's own JVM, so that no connection leaves the machine."""
     return master == "local" or master.startswith("local[")
 
 
