@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.api.errors import RetriableError
+from penstock.spark.daemon import how_forked
 from penstock.spark.splits import Receipt
 
 
@@ -39,7 +40,7 @@ class Repeat:
     text: str
 
     def run(self) -> Receipt:
-        return Receipt(state={"said": self.text.upper()})
+        return Receipt(state={"said": self.text.upper(), "forked": how_forked()})
 
 
 @dataclass(frozen=True)

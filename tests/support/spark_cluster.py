@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import venv
+from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
@@ -67,7 +68,7 @@ class SparkCluster:
     def decommission_one(self) -> list[psutil.Process]:
         """Tell a machine with executors that it goes; those it has now."""
         for machine in self._machines:
-            if found := [one for one in psutil.Process(machine.pid).children(recursive=True) if _is_executor(one)]:
+            if found := executors_below([psutil.Process(machine.pid)]):
                 machine.send_signal(signal.SIGPWR)
                 self._machines.remove(machine)
                 return found
@@ -88,8 +89,7 @@ class SparkCluster:
 
     def executors(self) -> list[psutil.Process]:
         """The JVMs that run Spark tasks now."""
-        mine = [process for each in self._processes for process in psutil.Process(each.pid).children(recursive=True)]
-        return [process for process in mine if _is_executor(process)]
+        return executors_below(psutil.Process(process.pid) for process in self._processes)
 
     def _run(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
         environment = {
@@ -116,8 +116,20 @@ class SparkCluster:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
 
-def _is_executor(process: psutil.Process) -> bool:
+def executors_below(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """The JVMs that run Spark tasks, among these processes and what they have started."""
+    all_below = {below for each in processes for below in (each, *each.children(recursive=True))}
+    return [process for process in all_below if "CoarseGrainedExecutorBackend" in _command(process)]
+
+
+def python_daemons(executors: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """What these fork their Python workers from."""
+    return [child for executor in executors for child in executor.children() if "daemon" in _command(child)]
+
+
+def _command(process: psutil.Process) -> str:
+    """Nothing for one that ends just now."""
     try:
-        return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
+        return " ".join(process.cmdline())
     except psutil.Error:
-        return False
+        return ""

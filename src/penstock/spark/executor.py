@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from penstock.api.errors import RetriableError
 from penstock.topics import kept
 
+from .daemon import how_forked
 from .lane_tls import lane_context
 from .memory import IDLE_SECONDS, Rest
 from .remote_logging import collected
@@ -55,15 +56,16 @@ class Answer(NamedTuple):
 def run_lane(invitation: Invitation) -> None:
     """The whole of a lane's Spark task: pull works from the driver until it has no more for us.
 
-    A second connection, the leash, ends the process in the middle of a work when the driver lets go of it. When the
-    task is lost, with its executor perhaps, Spark begins it again elsewhere: to fail, since the driver opens another
-    lane for what is left to do, and a job that ended well would hide the loss. A certificate that is not the driver's
-    (``SSLCertVerificationError``) fails the task, too.
+    It first tells what process this one was forked from. A second connection, the leash, ends the process in the middle
+    of a work when the driver lets go of it. When the task is lost, with its executor perhaps, Spark begins it again
+    elsewhere: to fail, since the driver opens another lane for what is left to do, and a job that ended well would hide
+    the loss. A certificate that is not the driver's (``SSLCertVerificationError``) fails the task, too.
     """
     if _is_begun_again():
         raise LaneGoneError(f"{invitation.lane} was lost, and what it ran is done by others")
     try:
         channel = invitation.call()
+        channel.send(how_forked().encode())
         leash = Leash(invitation.call("leash"))
     except ssl.SSLCertVerificationError:
         raise

@@ -14,11 +14,13 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from .daemon import PRELOADED
 from .executor import Answer, Invitation, Runnable, describe, run_lane
 from .lane_names import LaneNames
 from .lane_room import MOST_LANES
 from .lane_tls import make_identity, wanted_by
 from .session import SparkEngine
+from .shipping import DAEMON_KEY, DECIDING_DAEMON, OUR_DAEMON
 from .splits import Failure, Receipt
 from .wire import Channel, answer, listen
 
@@ -154,6 +156,7 @@ class LaneOffice:
         self._jobs = ThreadPoolExecutor(max_workers=MOST_LANES, thread_name_prefix="lane-job")
         settings = {} if engine.is_local else engine.settings
         self._identity = make_identity() if wanted_by(settings) else None
+        self._expects_our_daemon = settings.get(DAEMON_KEY) in (OUR_DAEMON, DECIDING_DAEMON)
         self._listener = listen(_listening_address(engine))
         threading.Thread(target=self._accept, name="lane-office", daemon=True).start()
 
@@ -231,6 +234,8 @@ class LaneOffice:
         try:
             name, channel = answer(stream, self._secret, self._identity.context if self._identity else None)
             name, _, role = name.partition("/")
+            if not role:
+                self._note_daemon(channel.receive().decode())
         except (OSError, EOFError, UnicodeDecodeError) as error:
             logger.warning("Refused a connection to the lanes' port: %s", error)
             return
@@ -252,6 +257,19 @@ class LaneOffice:
             self._engine.count_slots()
         except Exception as error:
             logger.debug("Spark did not tell its executors: %s", error)
+
+    def _note_daemon(self, forked: str) -> None:
+        """A lane tells how the process went that it was forked from; one of them stands for all."""
+        if forked in (PRELOADED, "") or not self._expects_our_daemon:
+            return
+        self._expects_our_daemon = False
+        logger.warning(
+            "Penstock's Python daemon could not get ready on an executor (%s). Lanes run all the same, but each starts "
+            "slower and keeps no memory between batches. Have Penstock and what it needs where the executors' Python "
+            "finds it when it starts: installed there, or by spark.executorEnv.PYTHONPATH, or leave "
+            "spark.penstock.environment at its default.",
+            forked,
+        )
 
 
 def explain(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from .executors import ExecutorCount, Executors
 from .java import Java, find_java, java_home_for_spark
 from .lane_tls import NoEncryptionError, check_encryption
 from .risky_settings import risky_settings
-from .shipping import shipped_settings
+from .shipping import DAEMON_KEY, DECIDING_DAEMON, DECIDING_FILE, OUR_DAEMON, shipped_settings
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -205,7 +205,10 @@ def _start_context(conf: SparkConf, output: BinaryIO) -> SparkContext:
     log_broken_accumulators()
 
     gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
-    return SparkContext(conf=conf, gateway=gateway)
+    context = SparkContext(conf=conf, gateway=gateway)
+    if conf.get(DAEMON_KEY) == DECIDING_DAEMON:
+        context.addFile(str(DECIDING_FILE))
+    return context
 
 
 def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: Path, logs: Path) -> SparkConf:
@@ -281,7 +284,7 @@ def _defaults(master: str, name: str, folder: Path, sockets: Path, logs: Path) -
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
-            "spark.python.daemon.module": "penstock.spark.daemon",
+            "spark.python.daemon.module": OUR_DAEMON,
             "spark.python.unix.domain.socket.enabled": "true",
             "spark.python.unix.domain.socket.dir": str(sockets),
         }
