@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
-from penstock.cli.doctor import Grade, available_memory, check_memory, check_package, check_packages, check_python
+from penstock.cli.doctor import (
+    Grade,
+    available_memory,
+    check_memory,
+    check_package,
+    check_packages,
+    check_python,
+    check_spark_settings,
+)
 
 
 def test_free_memory_is_what_the_system_says_programs_can_have(tmp_path: Path) -> None:
@@ -57,3 +66,25 @@ def test_a_jar_for_another_spark_is_worth_a_warning() -> None:
     assert finding.grade is Grade.WARNING
     assert "made for Spark 3.5" in finding.text
     assert "pip install 'pyspark==3.5.*'" in finding.fix
+
+
+def test_speculation_is_worth_a_warning_that_says_what_happens_and_what_to_do() -> None:
+    (finding,) = check_spark_settings({"spark.speculation": "true"})
+    assert finding.grade is Grade.WARNING
+    assert "spark.speculation=true: on a cluster Spark starts a second copy of a task" in finding.text
+    assert finding.fix.startswith("Set spark.speculation=false")
+    assert "write the same records twice" in finding.text
+    assert list(check_spark_settings({"spark.speculation": "false", "spark.master": "spark://far:7077"})) == []
+
+
+def test_encryption_that_cannot_be_had_keeps_a_worker_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"spark.master": "spark://far:7077", "spark.ssl.rpc.enabled": "true"}
+    assert list(check_spark_settings(settings)) == []
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    (finding,) = check_spark_settings(settings)
+    assert finding.grade is Grade.BAD
+    assert finding.text.startswith(
+        "spark.ssl.rpc.enabled=true wants connections between worker and executors encrypted"
+    )
+    assert "pip install 'penstock[kafka]'" in finding.text
+    assert list(check_spark_settings({**settings, "spark.master": "local[4]"})) == []

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
+
+import psutil
+import pyspark
 
 from penstock.spark.java import find_java
 from tests.docs.blocks import ROOT
@@ -37,6 +41,24 @@ def add_kafka_scripts(sandbox: Sandbox) -> None:
     """What Kafka's own folder ``bin`` would have."""
     java = find_java().home / "bin" / "java"
     sandbox.add_program("kafka-consumer-groups.sh", f"exec {java} -cp '{connect_class_path()}' {GROUPS} \"$@\"")
+
+
+def add_spark_class(sandbox: Sandbox) -> Path:
+    """What starts Spark's own programs. The file that the id of its process will be in."""
+    process = sandbox.folder / ".spark-class"
+    home = Path(pyspark.__file__).parent
+    run = f"SPARK_HOME={home} JAVA_HOME={find_java().home} exec {home / 'bin' / 'spark-class'}"
+    sandbox.add_program("spark-class", f'echo $$ > {process}\n{run} "$@"')
+    return process
+
+
+def end(process: Path) -> None:
+    """End a program of :func:`add_spark_class`, if it was started."""
+    if process.exists():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            started = psutil.Process(int(process.read_text()))
+            started.kill()
+            started.wait(120)
 
 
 def imports(python: Path, *modules: str) -> None:

@@ -10,9 +10,10 @@ import pytest
 from tests.docs import stages
 from tests.docs.blocks import PAGES, ROOT, Block, blocks_of, every_block
 from tests.docs.origin import NAME, make_origin
-from tests.docs.programs import add_kafka_scripts, add_pip, imports
+from tests.docs.programs import add_kafka_scripts, add_pip, add_spark_class, end, imports
 from tests.docs.sandbox import Sandbox
 from tests.support.kafka import KafkaBroker
+from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
@@ -51,6 +52,7 @@ ELSEWHERE = {
     "docs/guides/kubernetes.md": "NOT_RUN",
     "docs/guides/lifecycle-hooks.md": "below",
     "docs/guides/postgres.md": "below",
+    "docs/guides/spark-clusters.md": "below",
     "docs/guides/upgrades.md": "below",
 }
 """Pages whose commands need more than that."""
@@ -164,6 +166,23 @@ def test_postgres(docs_postgres: PostgresServer, docs_worker: PenstockProcess, t
             wait_until(lambda: docs_postgres.run("SELECT item FROM shop.orders") == [("flange",)], "it is copied")
         finally:
             stages.clear(sandbox)
+
+
+def test_what_spark_shows(tmp_path: Path) -> None:
+    """Spark's pages are those of a local master, too."""
+    history, log = free_port(), ("/var/log/spark-events", str(tmp_path / "events"))
+    option = "-Dspark.history.fs.logDirectory"
+    here = [("4040", str(free_port())), ("localhost:18080", f"localhost:{history}"), log]
+    with Sandbox(tmp_path, [*here, (option, f"-Dspark.history.ui.port={history} {option}")]) as sandbox:
+        server = add_spark_class(sandbox)
+        blocks = page("docs/guides/spark-clusters.md")
+        looking = next(number for number, block in enumerate(blocks) if "curl" in block.text)
+        sandbox.run(blocks[:looking])
+        stages.create(sandbox, "orders", {"connector.class": "Generator", "topic": "orders", "rate": "50"})
+        try:
+            sandbox.run(blocks[looking:])
+        finally:
+            end(server)
 
 
 def test_back_up_and_migration(docs_worker: PenstockProcess, tmp_path: Path) -> None:

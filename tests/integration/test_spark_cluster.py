@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.probes import SETTINGS, Probe, wait_for_spark
-from tests.support.spark_cluster import SparkCluster
+from tests.support.spark_cluster import SparkCluster, python_daemons
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -38,6 +38,16 @@ def test_a_plugin_of_the_worker_s_plugin_path_runs_on_executors(clustered: Penst
     source = Probe(clustered, tmp_path).create({"count": "10"})
     sink = Probe(clustered, tmp_path, "ProbeSink", source.topic).create()
     assert [offset for _, offset, _ in sink.wait_out(10)] == list(range(10))
+
+
+def test_python_workers_of_executors_are_forked_from_our_daemon(
+    clustered: PenstockProcess, cluster: SparkCluster, tmp_path: Path
+) -> None:
+    wait_for_spark(clustered, tmp_path)
+    daemons = python_daemons(cluster.executors())
+    assert {tuple(daemon.cmdline()[1:3]) for daemon in daemons} == {("-m", "penstock.spark.daemon")}
+    assert {daemon.exe() for daemon in daemons} == {str(cluster.python.joinpath("bin", "python").resolve())}
+    assert "Python daemon could not get ready" not in clustered.tail(10_000)
 
 
 def test_an_executor_that_dies_costs_time_and_nothing_else(

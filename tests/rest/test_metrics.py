@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,7 +16,9 @@ from penstock.api.config import ConfigDef, ConfigKey, Type
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import PluginError
 from penstock.api.task import SourceTask
+from penstock.rest import metrics
 from penstock.rest.metrics_text import Family, exposition
+from tests.rest.troubled_herder import TroubledHerder
 from tests.support.waiting import wait_until
 
 LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (-?[0-9.e+-]+)')
@@ -118,6 +121,48 @@ def test_the_lag_of_a_sink_beyond_the_end_is_unknown(
         wait_until(lambda: api.patch("/connectors/out/offsets", json=body).status_code == 200, "the offset is set")  # noqa: B023
         found = scraped(api)
         assert (found.get(lag), found.get(unknown)) == expected
+
+
+def spark_of(api: httpx2.Client) -> dict[str, float]:
+    """What is told of the worker's Spark: by state, or by the end of the metric's name."""
+    told = {sample: value for sample, value in scraped(api).items() if sample.startswith("penstock_spark_")}
+    assert all('worker_id="worker.example:8083"' in sample for sample in told)
+    return {sample.partition('state="')[2][:-2] or sample.partition("{")[0][15:]: told[sample] for sample in told}
+
+
+@pytest.mark.integration
+def test_works_that_find_no_lane_are_seen_to_wait(api: httpx2.Client, tmp_path: Path) -> None:
+    tasks, gate = 4, tmp_path / "gate"
+    gate.touch()
+    held = {"hang.until.healed": "task.read", "trouble.file": str(gate)}
+    several = {"tasks.max": str(tasks), "tasks.made": str(tasks), "topic": "held", "count": "1"}
+    config = {"connector.class": "tests.support.plugins.probe:ProbeSource", **held, **several}
+    assert api.post("/connectors", json={"name": "held", "config": config}).status_code == 201
+
+    def crowded() -> dict[str, float] | None:
+        found = spark_of(api)
+        return found if found["busy"] and found["busy"] + found["works_waiting"] == tasks else None
+
+    found = wait_until(crowded, "every task's work runs or waits")
+    assert (found["executors"], found["slots"]) == (1, 2)
+    assert found["busy"] <= found["slots"] - found["slots_reserved"] < tasks
+    gate.unlink()
+
+    def at_rest() -> bool:
+        found = spark_of(api)
+        return not found["busy"] and not found["works_waiting"] and found["idle"] > 0
+
+    wait_until(at_rest, "all works are done, and lanes wait for more")
+
+
+def test_metrics_come_without_those_of_a_spark_that_does_not_answer(
+    api: httpx2.Client, herder: TroubledHerder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "LAG_SECONDS", 0.1)
+    herder.silent_spark = Future()
+    found = scraped(api)
+    assert "penstock_lifecycle_cleanups" in found
+    assert not [sample for sample in found if sample.startswith("penstock_spark_")]
 
 
 class Moody(SourceConnector):

@@ -16,6 +16,7 @@ class TroubledHerder:
 
     ``failure`` is raised by every call; ``stuck`` is the answer of all queued ones; ``waiting`` tells that
     somebody waits for it. Queued ones fail with ``refusals``, one after the other, the last one again and again.
+    ``silent_spark`` is the answer to who asks for its capacity.
     """
 
     def __init__(self, real: StandaloneHerder) -> None:
@@ -23,16 +24,19 @@ class TroubledHerder:
         self.failure: Exception | None = None
         self.stuck: Future[Any] | None = None
         self.waiting = False
+        self.silent_spark: Future[Any] | None = None
         self.refusals: list[Exception] = []
 
     def recover(self) -> None:
         """Nothing goes wrong any more."""
-        self.failure, self.stuck, self.waiting = None, None, False
+        self.failure, self.stuck, self.waiting, self.silent_spark = None, None, False, None
         self.refusals.clear()
 
     def __getattr__(self, name: str) -> Any:
         if self.failure is not None:
             raise self.failure
+        if self.silent_spark is not None and name == "spark_capacity":
+            return lambda: self.silent_spark
         if self.stuck is not None and name in QUEUED:
             return self._hang
         if self.refusals and name in QUEUED:

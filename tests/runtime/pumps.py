@@ -36,6 +36,9 @@ class Here:
     def hold(self, pin: str, held: bool) -> None:
         """The lane stays in any case."""
 
+    def leave_slots(self, task_key: str, needed: bool) -> None:
+        raise NotImplementedError
+
 
 def pump_of(
     kind: type[SourcePump],

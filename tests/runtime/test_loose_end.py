@@ -57,6 +57,9 @@ class Lanes:
     def hold(self, pin: str, held: bool) -> None:
         raise NotImplementedError
 
+    def leave_slots(self, task_key: str, needed: bool) -> None:
+        raise NotImplementedError
+
 
 class Ours:
     """Ownership that ends after so many looks."""

@@ -37,6 +37,9 @@ class Lane:
     def hold(self, pin: str, held: bool) -> None:
         raise NotImplementedError
 
+    def leave_slots(self, task_key: str, needed: bool) -> None:
+        raise NotImplementedError
+
     def holds(self, pin: str) -> bool:
         return False
 

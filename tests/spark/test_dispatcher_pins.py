@@ -123,7 +123,7 @@ def test_a_lane_with_something_open_that_takes_a_work_by_itself_is_not_given_ano
         taken: Future[list[Receipt]] = Future()
         ticket = Ticket("long", 1, lambda result: taken.set_result(list(result)), lambda ticket: None)
         with dispatcher._lock:
-            dispatcher._queue.add(Entry(ticket, 0, Sleep(str(tmp_path), 2.0)))
+            dispatcher._schedule.queue.add(Entry(ticket, 0, Sleep(str(tmp_path), 2.0)))
         wait_until(lambda: any(tmp_path.glob("begun-*")), "the lane has seen by itself that a work waits")
         others = [submit(dispatcher, "other", [Count(n)]) for n in range(3)]
         assert all(len(other.result(120)) == 1 for other in others)

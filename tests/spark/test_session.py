@@ -58,6 +58,14 @@ def test_the_worker_s_spark_keys_win_and_the_rest_suits_small_batches(tmp_path: 
     assert not list((tmp_path / "spark").glob("run-*"))
 
 
+def test_a_setting_that_works_against_works_is_warned_of_at_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    start_spark({"spark.master": "local[1]", "spark.speculation": "true"}, tmp_path).stop()
+    (warning,) = [text for text in caplog.messages if "spark.speculation=true" in text]
+    assert warning.endswith("Set spark.speculation=false, or take the key out (also of spark-defaults.conf).")
+
+
 def test_python_workers_import_what_is_installed_and_no_archive_of_spark(tmp_path: Path) -> None:
     def seen(_: int) -> tuple[str | None, list[str], list[str]]:
         return sys.modules["pyspark"].__file__, sys.path, list(sys.path_importer_cache)

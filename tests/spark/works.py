@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.api.errors import RetriableError
+from penstock.spark.daemon import how_forked
 from penstock.spark.splits import Receipt
 
 
@@ -19,6 +20,27 @@ class Count:
 
     def run(self) -> Receipt:
         return Receipt(read=self.number, state={"pid": os.getpid()})
+
+
+@dataclass(frozen=True)
+class Named:
+    """A work of a connector, for half a second."""
+
+    connector: str
+
+    def run(self) -> Receipt:
+        time.sleep(0.5)
+        return Receipt(read=1)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Says what it was told."""
+
+    text: str
+
+    def run(self) -> Receipt:
+        return Receipt(state={"said": self.text.upper(), "forked": how_forked()})
 
 
 @dataclass(frozen=True)

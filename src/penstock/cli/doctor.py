@@ -24,7 +24,9 @@ from penstock.runtime.listeners import Listener
 from penstock.runtime.plugins import CONNECTORS, Plugins
 from penstock.runtime.worker_config import WorkerConfig, WorkerConfigError
 from penstock.spark.java import NoJavaError, find_java
+from penstock.spark.lane_tls import NoEncryptionError, check_encryption
 from penstock.spark.missing_jars import wrong_packages
+from penstock.spark.risky_settings import risky_settings
 from penstock.storage.errors import StorageError
 from penstock.storage.folder_lock import FolderLock
 
@@ -94,6 +96,7 @@ def _findings(worker_file: Path | None, with_spark: bool) -> Iterator[Finding]:
     yield from check_rest(config)
     yield from check_plugins(config.plugin_path)
     yield from check_packages(config.spark_settings)
+    yield from check_spark_settings(config.spark_settings)
     yield check_folder(config.data_dir)
     yield check_disk(config.data_dir)
     yield from (check_port(listener) for listener in (*config.listeners, *(config.admin_listeners or ())))
@@ -172,6 +175,19 @@ def check_packages(settings: Mapping[str, str]) -> Iterator[Finding]:
     """Jars of the worker file that cannot go with the installed Spark: a connector that needs one would fail."""
     for text, fix in wrong_packages(settings):
         yield Finding("packages", Grade.WARNING, text, fix)
+
+
+def check_spark_settings(settings: Mapping[str, str]) -> Iterator[Finding]:
+    """Keys of Spark that a worker would warn about, or not start Spark with."""
+    from penstock.spark.session import is_local
+
+    for text, fix in risky_settings(settings):
+        yield Finding("Spark", Grade.WARNING, text, fix)
+    try:
+        if "spark.master" in settings and not is_local(settings["spark.master"]):
+            check_encryption(settings)
+    except NoEncryptionError as error:
+        yield Finding("Spark", Grade.BAD, str(error))
 
 
 def check_folder(folder: Path) -> Finding:

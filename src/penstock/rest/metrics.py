@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from penstock.runtime.herder import Herder
+from penstock.runtime.metrics import Capacity
 from penstock.runtime.requests import ConnectorInfo, ConnectorStatus, LifecycleInfo, NotFound, RequestError, State
 from penstock.runtime.sink_lag import Lags
 
@@ -37,6 +38,7 @@ Known = tuple[ConnectorInfo, ConnectorStatus]
 async def get_metrics(herder: Herder, request: Request) -> Answer:
     """Asks for what others must find out; the text is made on another thread, as it may be long."""
     known, families = _known(herder), Families()
+    await _add_spark(families, herder)
     await _add_healths(families, herder, [info.name for info, _ in known])
     await _add_lags(families, herder, [info.name for info, _ in known if info.type == "sink"])
     return Answer(200, await asyncio.to_thread(_text, herder, known, families), content_type=CONTENT_TYPE)
@@ -109,6 +111,28 @@ async def _add_healths(families: Families, herder: Herder, names: Sequence[str])
     for name, health in found.items():
         families.add("penstock_connector_health", 1, connector=name, health=health.health)
         families.add("penstock_connector_automatic_restarts", health.restarts, connector=name)
+
+
+async def _add_spark(families: Families, herder: Herder) -> None:
+    """Nothing when Spark does not answer in time."""
+    try:
+        found = await answer_of(herder.spark_capacity(), LAG_SECONDS)
+    except RequestError:
+        return
+    _add_capacity(families, herder.worker_id, found)
+
+
+def _add_capacity(families: Families, worker: str, found: Capacity) -> None:
+    values = {
+        "executors": found.executors,
+        "slots": found.slots,
+        "slots_reserved": found.reserved,
+        "works_waiting": found.waiting,
+    }
+    for name, value in values.items():
+        families.add(f"penstock_spark_{name}", value, worker_id=worker)
+    for state, lanes in (("busy", found.busy), ("idle", found.idle), ("pending", found.pending)):
+        families.add("penstock_spark_lanes", lanes, worker_id=worker, state=state)
 
 
 def _add_hooks(families: Families, herder: Herder, known: Sequence[Known]) -> None:

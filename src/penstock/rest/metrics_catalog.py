@@ -192,6 +192,15 @@ SECTIONS = (
         ("last_progress_timestamp_seconds", GAUGE, "When the last batch was committed, in seconds since 1970."),
     ),
     _section(
+        "Spark of the worker that answers", "penstock_spark", "worker_id",
+        ("executors", GAUGE, "Executors that Spark has for the worker; 1 with a local master."),
+        ("slots", GAUGE, "Tasks that these executors can run at a time."),
+        ("slots_reserved", GAUGE, "Slots that lanes leave free, for jobs of DataFrames."),
+        ("lanes state", GAUGE,
+         "Lanes, Spark tasks that take work after work: busy, idle, or pending where Spark has not begun them yet."),
+        ("works_waiting", GAUGE, "Pieces of batches that wait for a lane."),
+    ),
+    _section(
         "Health, as the worker that answers knows it", "penstock_connector", "connector",
         ("health health", GAUGE, "1 for how a connector is: healthy, degraded, stalled or failed."),
         ("automatic_restarts", GAUGE, "Automatic restarts of a connector and its tasks since a user started them."),

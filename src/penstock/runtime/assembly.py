@@ -79,6 +79,7 @@ class StandaloneWorker:
         services.statuses = Statuses(statuses, config.worker_id, services.connector_version, services.connector_type_of)
         services.pumps = pump_services(services, spark, topics)
         services.spark_trouble = lambda: spark.trouble
+        services.capacity = spark.capacity
         self._worker = worker = Worker(services)
         attach(services, worker, worker.settled)
         self.herder = StandaloneHerder(self._runtime.loop, services, worker, Loggers())

@@ -131,6 +131,7 @@ class DistributedWorker:
         services.statuses.generation = lambda: member.generation
         services.pumps = pump_services(services, spark, leased(home, lambda: member.membership.lease.is_valid))
         services.spark_trouble = lambda: spark.trouble
+        services.capacity = spark.capacity
         if _has_transactional_leader(config):
             group = config.values["group.id"]
             writer = LeaderWriter(

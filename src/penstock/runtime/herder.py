@@ -11,7 +11,7 @@ from penstock.topics.interface import TopicPartition
 
 from .dead_letters import DeadLetterPage, ReplayOutcome, ReplayRequest
 from .health import ConnectorHealth
-from .metrics import GroupView, MeasuredTask, WorkerMetrics
+from .metrics import Capacity, GroupView, MeasuredTask, WorkerMetrics
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Declared, Plan
 from .recent_log import LogLine
@@ -251,6 +251,10 @@ class Herder(ABC):
     @abstractmethod
     def worker_metrics(self) -> WorkerMetrics:
         """What this worker counts beside its tasks."""
+
+    @abstractmethod
+    def spark_capacity(self) -> Future[Capacity]:
+        """What this worker's Spark has, and what works use of it."""
 
     @property
     @abstractmethod

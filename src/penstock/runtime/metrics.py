@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 
+from penstock.spark.capacity import Capacity as Capacity
 from penstock.spark.splits import Receipt
 
 from .metrics_group import GroupMeters

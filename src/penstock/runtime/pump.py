@@ -66,6 +66,9 @@ class WorkRunner(Protocol):
     def hold(self, pin: str, held: bool) -> None:
         """Whether something is open in the lane of a pin, so that it stays although it is idle or old."""
 
+    def leave_slots(self, task_key: str, needed: bool) -> None:
+        """Whether a task runs Spark jobs of its own: while any does, lanes leave some slots free for them."""
+
 
 @dataclass(frozen=True)
 class PumpServices:
@@ -152,6 +155,7 @@ class Pump(ABC):
     async def run(self) -> None:
         """The task's life, from start to stop or failure. Never raises; failures are reported as FAILED."""
         try:
+            self._leave_slots(True)
             if self._paused:
                 await self._park()
             if not self._stopping:
@@ -168,6 +172,7 @@ class Pump(ABC):
             if not self._stopping:
                 self._report(State.FAILED, trace_of(error))
         finally:
+            self._leave_slots(False)
             self._replays.close()
             await self._finish()
 
@@ -338,12 +343,19 @@ class Pump(ABC):
 
     async def _park(self) -> None:
         self._report(State.PAUSED, None)
+        self._leave_slots(False)
         while self._paused and not self._stopping:
             self._wake.clear()
             await self._wake.wait()
+        self._leave_slots(not self._stopping)
         if not self._stopping:
             self.resumed()
             self._report(State.RUNNING, None)
+
+    def _leave_slots(self, needed: bool) -> None:
+        """Lanes need not make room for the DataFrames of a task that is paused or has ended."""
+        if self.spec.has_spark_jobs:
+            self.services.runner.leave_slots(self.spec.key, needed)
 
     def resumed(self) -> None:  # noqa: B027
         """Called after a pause, before the next step."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 import penstock
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
+from penstock.spark.capacity import Capacity
 from penstock.storage.config_store import ConfigStore
 from penstock.storage.offset_store import OffsetStore
 from penstock.topics.interface import TopicHome
@@ -50,6 +52,7 @@ class Services:
 
     statuses: Statuses
     pumps: PumpServices
+    capacity: Callable[[], Future[Capacity]]
     removed: Callable[[str], None]
     tasks_changed: Callable[[], None]
     hooks: Hooks

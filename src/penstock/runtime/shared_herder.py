@@ -18,7 +18,7 @@ from .health_desk import HealthDesk
 from .herder import Herder
 from .lifecycle_view import cleanup_info, lifecycle_info, masked
 from .logging import Loggers
-from .metrics import MeasuredTask, WorkerMetrics
+from .metrics import Capacity, MeasuredTask, WorkerMetrics
 from .offset_changes import OffsetChanges
 from .provisioning.plan import Declared
 from .provisioning.provisioner import Provisioner
@@ -195,6 +195,9 @@ class SharedHerder(Herder):
 
     def worker_metrics(self) -> WorkerMetrics:
         return self.services.metrics
+
+    def spark_capacity(self) -> Future[Capacity]:
+        return self.services.capacity()
 
     @property
     def worker_id(self) -> str:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from penstock.spark.capacity import Capacity
 from penstock.spark.dispatcher import Dispatcher
 from penstock.spark.session import SparkEngine, SparkStartError, start_spark
 
@@ -35,7 +36,26 @@ class SparkHost:
         self.trouble: str | None = None
         self.ready: Future[SparkEngine] = Future()
         self.dispatcher = Dispatcher(self.ready, self._start_again)
+        self._asking = threading.Lock()
+        self._asked: Future[Capacity] | None = None
         threading.Thread(target=self._start_first, name="spark-start", daemon=True).start()
+
+    def capacity(self) -> Future[Capacity]:
+        """What Spark has, and what works use of it. May be called from any thread.
+
+        A Spark that does not answer keeps one thread waiting, however many ask.
+        """
+        with self._asking:
+            if self._asked is None or self._asked.done():
+                self._asked = Future()
+                threading.Thread(target=self._ask, args=(self._asked,), name="spark-capacity", daemon=True).start()
+            return self._asked
+
+    def _ask(self, asked: Future[Capacity]) -> None:
+        try:
+            asked.set_result(self.dispatcher.capacity())
+        except Exception as error:
+            asked.set_exception(error)
 
     def stop(self) -> None:
         """What runs on Spark is dropped."""

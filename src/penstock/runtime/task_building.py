@@ -93,8 +93,9 @@ class TaskBuilder:
         services.open_offsets(parsed)
         task_class: Any = parsed.plugin.load().task
         spec = _spec(self.task, parsed, services.resolve(self.task_config), task_class, services)
-        copies.check(spec)
-        return Prepared(parsed, spec, task_class())
+        chain, instance = copies.check(spec), task_class()
+        has_spark_jobs = chain.needs_spark or loads_frames(instance) or stores_frames(instance)
+        return Prepared(parsed, replace(spec, has_spark_jobs=has_spark_jobs), instance)
 
     def pump(self, prepared: Prepared, report: Callable[[State, str | None], None], paused: bool) -> Pump:
         """The pump of the prepared task."""

@@ -88,6 +88,11 @@ class Chain:
         """Whether some link takes many records at a time, so that ``apply`` cannot do it."""
         return any(link.takes_tables or isinstance(link.transform, FrameTransform) for link in self.links)
 
+    @property
+    def needs_spark(self) -> bool:
+        """Whether some link takes DataFrames, and so a Spark job."""
+        return any(isinstance(link.transform, FrameTransform) for link in self.links)
+
     def apply(
         self, record: Record, errors: ErrorHandler, origin: Callable[[], Origin], owned: bool = False
     ) -> Record | None:

@@ -73,9 +73,9 @@ def build(spec: TaskSpec) -> Copy:
     return _build_for(task, spec)
 
 
-def check(spec: TaskSpec) -> None:
+def check(spec: TaskSpec) -> Chain:
     """Make the converters and transforms once in the driver, so that wrong settings show before the first record."""
-    _build_for(None, spec)
+    return _build_for(None, spec).chain
 
 
 def build_converters(spec: TaskSpec) -> tuple[Converter, Converter, HeaderConverter]:

@@ -1,7 +1,8 @@
 """The process that Spark forks its Python workers from (``spark.python.daemon.module``).
 
 It imports what every worker needs once, so that a fresh worker is ready as soon as it is forked, and
-keeps it out of the garbage collector's sight, so that workers go on sharing its memory.
+keeps it out of the garbage collector's sight, so that workers go on sharing its memory. On executors of a cluster it
+comes from the archive that travels there (:mod:`.shipping`); ``penstock_daemon.py`` is for those that have their own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from importlib.machinery import PathFinder
 
 from .memory import keep_freed
 
-PRELOADED = (
+PRELOADED_MODULES = (
     "pyarrow",
     "pyarrow.compute",
     "pyarrow.parquet",
@@ -26,15 +27,33 @@ PRELOADED = (
 """Modules that start no thread of Python and hold no connection, so that a fork may inherit them."""
 
 
+VARIABLE = "PENSTOCK_DAEMON"
+"""Tells workers how the process went that they are forked from; ``penstock_daemon`` sets it, too."""
+
+PRELOADED = "preloaded"
+
+
 def main() -> None:
+    """Where something cannot be imported, workers are forked all the same, without it: they tell what is the matter."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     keep_freed()
     leave_out_archives()
-    for module in PRELOADED:
-        importlib.import_module(module)
+    try:
+        for module in PRELOADED_MODULES:
+            importlib.import_module(module)
+    except Exception as error:
+        os.environ[VARIABLE] = reason = f"{type(error).__name__}: {error}"
+        print(f"Penstock: Python workers start without what they need. {reason}", file=sys.stderr)
+    else:
+        os.environ[VARIABLE] = PRELOADED
     daemon = importlib.import_module("pyspark.daemon")
     gc.freeze()
     daemon.manager()
+
+
+def how_forked() -> str:
+    """In a Python worker: :data:`PRELOADED`, why not, or nothing where the process it comes from is none of ours."""
+    return os.environ.get(VARIABLE, "")
 
 
 def leave_out_archives() -> None:

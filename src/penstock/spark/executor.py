@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import ssl
 import threading
 import time
 import traceback
@@ -14,6 +15,8 @@ from typing import NamedTuple, Protocol
 from penstock.api.errors import RetriableError
 from penstock.topics import kept
 
+from .daemon import how_forked
+from .lane_tls import lane_context
 from .memory import IDLE_SECONDS, Rest
 from .remote_logging import collected
 from .splits import Failure, Receipt
@@ -29,11 +32,17 @@ class Runnable(Protocol):
 
 @dataclass(frozen=True)
 class Invitation:
-    """Where a lane calls the driver, and as whom."""
+    """Where a lane calls the driver, and as whom; with the driver's ``certificate`` where the two talk by TLS."""
 
     address: Address
     secret: bytes
     lane: str
+    certificate: str = ""
+
+    def call(self, role: str = "") -> Channel:
+        """One of the lane's connections. Raises ``OSError`` or ``EOFError``."""
+        tls = lane_context(self.certificate) if self.certificate else None
+        return call(self.address, self.secret, f"{self.lane}/{role}" if role else self.lane, tls)
 
 
 class Answer(NamedTuple):
@@ -47,11 +56,19 @@ class Answer(NamedTuple):
 def run_lane(invitation: Invitation) -> None:
     """The whole of a lane's Spark task: pull works from the driver until it has no more for us.
 
-    A second connection, the leash, ends the process in the middle of a work when the driver lets go of it.
+    It first tells what process this one was forked from. A second connection, the leash, ends the process in the middle
+    of a work when the driver lets go of it. When the task is lost, with its executor perhaps, Spark begins it again
+    elsewhere: to fail, since the driver opens another lane for what is left to do, and a job that ended well would hide
+    the loss. A certificate that is not the driver's (``SSLCertVerificationError``) fails the task, too.
     """
+    if _is_begun_again():
+        raise LaneGoneError(f"{invitation.lane} was lost, and what it ran is done by others")
     try:
-        channel = call(invitation.address, invitation.secret, invitation.lane)
-        leash = Leash(call(invitation.address, invitation.secret, f"{invitation.lane}/leash"))
+        channel = invitation.call()
+        channel.send(how_forked().encode())
+        leash = Leash(invitation.call("leash"))
+    except ssl.SSLCertVerificationError:
+        raise
     except (OSError, EOFError):
         return
     try:
@@ -64,6 +81,17 @@ def run_lane(invitation: Invitation) -> None:
         kept.let_go_of_all()
         leash.untie()
         channel.close()
+
+
+class LaneGoneError(Exception):
+    """Spark began a lane's task once more."""
+
+
+def _is_begun_again() -> bool:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context is not None and context.attemptNumber() > 0
 
 
 def _next_payload(channel: Channel, rest: Rest) -> bytes:

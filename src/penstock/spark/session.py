@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .class_archive import archive_option
+from .executors import ExecutorCount, Executors
 from .java import Java, find_java, java_home_for_spark
-from .shipping import shipped_settings
+from .lane_tls import NoEncryptionError, check_encryption
+from .risky_settings import risky_settings
+from .shipping import DAEMON_KEY, DECIDING_DAEMON, DECIDING_FILE, OUR_DAEMON, shipped_settings
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -33,6 +36,9 @@ QUICK_START_OPTIONS = "-XX:+UseSerialGC -XX:-UsePerfData"
 
 LONGEST_SOCKET_FOLDER = 60
 """A Unix socket path has room for about 100 bytes, of which the file name takes 42."""
+
+LONGEST_FAREWELL = "60s"
+"""What is left to an executor that Spark decommissions, which waits for its tasks: twice what its lanes need to end."""
 
 LOG_CONFIG = """\
 status = error
@@ -62,11 +68,13 @@ class SparkStartError(RuntimeError):
 
 
 class SparkEngine:
-    """A running Spark. ``cores`` is how many tasks it can compute at once, ``slots`` how many it may hold at once."""
+    """A running Spark. ``size`` is what it has of executors, as of the last count."""
 
     def __init__(self, context: SparkContext, folder: Path, sockets: Path) -> None:
         self.context = context
-        self.slots = self.cores = 1
+        self._counter = None if self.is_local else _counter(context)
+        self.size = Executors(1, 1, 1)
+        self.may_decommission = context.getConf().get("spark.decommission.enabled", "").lower() == "true"
         self.count_slots()
         self.sockets = sockets
         self._folders = {folder, sockets}
@@ -77,7 +85,12 @@ class SparkEngine:
     @property
     def is_local(self) -> bool:
         """Whether executors live in this machine's driver process."""
-        return _is_local(str(self.context.master))
+        return is_local(str(self.context.master))
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What is in force: the worker's keys, ours, and those of ``spark-defaults.conf``."""
+        return dict(self.context.getConf().getAll())
 
     def is_alive(self) -> bool:
         """Whether the JVM still runs."""
@@ -89,8 +102,21 @@ class SparkEngine:
 
     def count_slots(self) -> None:
         """Look at the executors there are now; on a cluster they come and go."""
-        self.slots = int(self.context.defaultParallelism)
-        self.cores = min(self.slots, os.cpu_count() or 1) if self.is_local else self.slots
+        if self._counter is not None:
+            self.size = self._counter.now()
+        else:
+            slots = int(self.context.defaultParallelism)
+            self.size = Executors(1, slots, slots)
+
+    @property
+    def slots(self) -> int:
+        """How many tasks it may hold at once."""
+        return self.size.slots
+
+    @property
+    def cores(self) -> int:
+        """How many tasks it can compute at once."""
+        return min(self.slots, os.cpu_count() or 1) if self.is_local else self.slots
 
     @property
     def session(self) -> SparkSession:
@@ -119,7 +145,11 @@ class SparkEngine:
 
 
 def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "penstock") -> SparkEngine:
-    """Start Spark and wait for it. ``settings`` are the worker's keys, of which ``spark.*`` are used and win."""
+    """Start Spark and wait for it. ``settings`` are the worker's keys, of which ``spark.*`` are used and win.
+
+    Raises ``SparkStartError``, also where lanes would have to be encrypted and cannot be.
+    """
+    _check_encryption(settings, _master(settings))
     java = find_java()
     logs = data_dir / "spark"
     folder = _private_folder(logs)
@@ -136,7 +166,36 @@ def start_spark(settings: Mapping[str, str], data_dir: Path, name: str = "pensto
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(sockets, ignore_errors=True)
         raise SparkStartError(_why(error, console, logs / "spark.log")) from error
-    return SparkEngine(context, folder, sockets)
+    engine = SparkEngine(context, folder, sockets)
+    try:
+        _check_encryption(engine.settings, str(context.master))
+    except SparkStartError:
+        engine.stop()
+        raise
+    for text, fix in risky_settings(engine.settings):
+        logger.warning("%s. %s", text, fix)
+    return engine
+
+
+def _check_encryption(settings: Mapping[str, str], master: str) -> None:
+    """Asked before the JVM starts, and again when ``spark-defaults.conf`` is known, too."""
+    try:
+        if not is_local(master):
+            check_encryption(settings)
+    except NoEncryptionError as error:
+        raise SparkStartError(f"Spark is not started: {error}") from error
+
+
+def _counter(context: SparkContext) -> ExecutorCount:
+    tracker = context._jsc.statusTracker()
+    settings = dict(context.getConf().getAll())
+    driver = 1
+    return ExecutorCount(
+        settings,
+        str(context.master),
+        lambda: max(0, len(tracker.getExecutorInfos()) - driver),
+        lambda: int(context.defaultParallelism),
+    )
 
 
 def _start_context(conf: SparkConf, output: BinaryIO) -> SparkContext:
@@ -146,15 +205,18 @@ def _start_context(conf: SparkConf, output: BinaryIO) -> SparkContext:
     log_broken_accumulators()
 
     gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
-    return SparkContext(conf=conf, gateway=gateway)
+    context = SparkContext(conf=conf, gateway=gateway)
+    if conf.get(DAEMON_KEY) == DECIDING_DAEMON:
+        context.addFile(str(DECIDING_FILE))
+    return context
 
 
 def _spark_conf(settings: Mapping[str, str], name: str, folder: Path, sockets: Path, logs: Path) -> SparkConf:
     from pyspark import SparkConf
 
     chosen = {key: value for key, value in settings.items() if key.startswith("spark.")}
-    master = chosen.get("spark.master", f"local[{SLOTS_PER_CORE * (os.cpu_count() or 1)}]")
-    shipped = {} if _is_local(master) else shipped_settings(chosen, _plugin_path(settings), logs)
+    master = _master(chosen)
+    shipped = {} if is_local(master) else shipped_settings(chosen, _plugin_path(settings), logs)
     conf = SparkConf(loadDefaults=False)
     for key, value in {**_defaults(master, name, folder, sockets, logs), **chosen, **shipped}.items():
         conf.set(key, value)
@@ -198,6 +260,10 @@ def quoted(option: str) -> str:
     return f'"{escaped}"'
 
 
+def _master(settings: Mapping[str, str]) -> str:
+    return settings.get("spark.master", f"local[{SLOTS_PER_CORE * (os.cpu_count() or 1)}]")
+
+
 def _plugin_path(settings: Mapping[str, str]) -> list[str]:
     return [entry.strip() for entry in settings.get("plugin.path", "").split(",") if entry.strip()]
 
@@ -213,19 +279,22 @@ def _defaults(master: str, name: str, folder: Path, sockets: Path, logs: Path) -
         "spark.sql.warehouse.dir": str(logs / "warehouse"),
         "spark.local.dir": str(folder),
     }
-    if _is_local(master):
+    if is_local(master):
         defaults |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
-            "spark.python.daemon.module": "penstock.spark.daemon",
+            "spark.python.daemon.module": OUR_DAEMON,
             "spark.python.unix.domain.socket.enabled": "true",
             "spark.python.unix.domain.socket.dir": str(sockets),
         }
+    else:
+        defaults["spark.executor.decommission.forceKillTimeout"] = LONGEST_FAREWELL
     return defaults
 
 
-def _is_local(master: str) -> bool:
+def is_local(master: str) -> bool:
+    """Whether tasks run in the driver's own JVM, so that no connection leaves the machine."""
     return master == "local" or master.startswith("local[")
 
 

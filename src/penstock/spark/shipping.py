@@ -2,7 +2,7 @@
 
 All of it goes into one archive, which Spark unpacks where an executor starts (``spark.archives``), with its folders on
 the executor's ``PYTHONPATH``. The archive is kept in the worker's data folder and made anew only when something in it
-has changed.
+has changed. Executors that have everything already get one small file, which decides on their daemon.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ logger = logging.getLogger(__name__)
 
 KEY = "spark.penstock.environment"
 SHIP, INSTALLED = "ship", "installed"
+DAEMON_KEY = "spark.python.daemon.module"
+OUR_DAEMON = "penstock.spark.daemon"
+DECIDING_DAEMON = "penstock_daemon"
+DECIDING_FILE = Path(__file__).with_name(f"{DECIDING_DAEMON}.py")
 ALIAS = "penstock-environment"
 
 NOT_FOR_EXECUTORS = frozenset(
@@ -55,11 +59,12 @@ class WrongEnvironment(ValueError):
 def shipped_settings(settings: Mapping[str, str], plugin_path: Sequence[str], folder: Path) -> dict[str, str]:
     """Spark's settings that bring the environment to executors, made from the worker's own.
 
-    With ``spark.penstock.environment=installed`` nothing travels: executors have everything already.
+    With ``spark.penstock.environment=installed`` no package travels: executors have everything already. A daemon that
+    the user has chosen is left alone.
     """
     choice = settings.get(KEY, SHIP)
     if choice == INSTALLED:
-        return {}
+        return {} if DAEMON_KEY in settings else _deciding_daemon(settings)
     if choice != SHIP:
         raise WrongEnvironment(f"{KEY}={choice} is unknown: use {SHIP} (the default) or {INSTALLED}")
     pieces, roots = _contents(plugin_path)
@@ -67,7 +72,17 @@ def shipped_settings(settings: Mapping[str, str], plugin_path: Sequence[str], fo
     archives = ",".join(filter(None, [settings.get("spark.archives"), f"{archive.as_uri()}#{ALIAS}"]))
     own = settings.get("spark.executorEnv.PYTHONPATH")
     path = os.pathsep.join([*([own] if own else []), *(f"{ALIAS}/{root}" for root in roots)])
-    return {"spark.archives": archives, "spark.executorEnv.PYTHONPATH": path}
+    daemon = settings.get(DAEMON_KEY, OUR_DAEMON)
+    return {"spark.archives": archives, "spark.executorEnv.PYTHONPATH": path, DAEMON_KEY: daemon}
+
+
+def _deciding_daemon(settings: Mapping[str, str]) -> dict[str, str]:
+    """Python finds the file in the executor's folder, where it starts, unless it is told not to look there.
+
+    The file itself is added to the running Spark: ``spark.files`` would replace what Spark puts there on its own.
+    """
+    safe_path = "spark.executorEnv.PYTHONSAFEPATH"
+    return {DAEMON_KEY: DECIDING_DAEMON, safe_path: settings.get(safe_path, "")}
 
 
 def _contents(plugin_path: Sequence[str]) -> tuple[list[Piece], list[str]]:

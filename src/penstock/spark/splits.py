@@ -73,6 +73,8 @@ class TaskSpec:
     errors: ErrorPolicy = ErrorPolicy()
     plugin_path: Sequence[str] = ()
     default_topic_partitions: int = 1
+    has_spark_jobs: bool = False
+    """Whether DataFrames come in: Spark jobs of the task's own run beside its works."""
 
     def __reduce__(self) -> tuple[Callable[[bytes], TaskSpec], tuple[bytes]]:
         return _unpacked, (self._packed,)
@@ -108,6 +110,11 @@ class SourceWork:
         """The lane it must run in, where that matters."""
         return self.stager.pin
 
+    @property
+    def connector(self) -> str:
+        """Whose work it is."""
+        return self.spec.connector
+
     def run(self) -> Receipt:
         """Called on an executor."""
         from .source import run
@@ -129,6 +136,11 @@ class SinkWork:
     state: Mapping[str, Any] | None = None
     topic_partitions: Mapping[str, int] = field(default_factory=dict)
     resumed: Resumed | None = None
+
+    @property
+    def connector(self) -> str:
+        """Whose work it is."""
+        return self.spec.connector
 
     def run(self) -> Receipt:
         """Called on an executor."""

@@ -56,6 +56,11 @@ class Entry:
         """Works with the same pin run in the same lane, as long as it lives."""
         return getattr(self.work, "pin", None)
 
+    @property
+    def connector(self) -> str | None:
+        """Whose work it is, where that can be told."""
+        return getattr(self.work, "connector", None)
+
 
 def cancelled() -> Receipt:
     """What a cancelled work leaves."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -22,6 +23,10 @@ class Turns(Generic[T]):
 
     def __len__(self) -> int:
         return self._size
+
+    def __iter__(self) -> Iterator[T]:
+        """All that wait, task by task, the one whose turn is next first."""
+        return (item for queue in self._queues.values() for item in queue)
 
     @property
     def first(self) -> T:

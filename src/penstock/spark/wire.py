@@ -1,4 +1,7 @@
-"""Messages between the driver and its lanes: whole byte strings over a socket, between parties that share a secret."""
+"""Messages between the driver and its lanes: whole byte strings over a socket, between parties that share a secret.
+
+With TLS (:mod:`.lane_tls`) both sides insist on it: neither ever goes on in plain.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,11 @@ import hmac
 import secrets
 import select
 import socket
+import ssl
 import struct
+from collections.abc import Iterator
+
+from .lane_tls import NAME
 
 Address = str | tuple[str, int]
 """A Unix socket's path, or host and port."""
@@ -29,26 +36,33 @@ class Channel:
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
     def send(self, message: bytes) -> None:
-        if len(message) < 65536:
-            self._stream.sendall(_LENGTH.pack(len(message)) + message)
-        else:
-            self._stream.sendall(_LENGTH.pack(len(message)))
-            self._stream.sendall(message)
+        with _told_of_closing():
+            if len(message) < 65536:
+                self._stream.sendall(_LENGTH.pack(len(message)) + message)
+            else:
+                self._stream.sendall(_LENGTH.pack(len(message)))
+                self._stream.sendall(message)
 
     def has_message(self, seconds: float) -> bool:
         """Whether something comes within this time, if only the end."""
+        if isinstance(self._stream, ssl.SSLSocket) and self._stream.pending():
+            return True
         waiting = select.poll()
         waiting.register(self._stream, select.POLLIN)
         return bool(waiting.poll(seconds * 1000))
 
     def receive(self) -> bytes:
-        (length,) = _LENGTH.unpack(_read(self._stream, _LENGTH.size))
-        return bytes(_read(self._stream, length))
+        with _told_of_closing():
+            (length,) = _LENGTH.unpack(_read(self._stream, _LENGTH.size))
+            return bytes(_read(self._stream, length))
 
     def close(self) -> None:
-        """End both directions; whoever is blocked in ``receive``, here or there, gets ``EOFError``."""
+        """End both directions; whoever is blocked in ``receive``, here or there, gets ``EOFError``.
+
+        A socket with TLS would first forget its TLS, and send in plain for others that are at it: so below it.
+        """
         with contextlib.suppress(OSError):
-            self._stream.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(self._stream, socket.SHUT_RDWR)
         self._stream.close()
 
 
@@ -62,37 +76,66 @@ def listen(address: Address) -> socket.socket:
     return listener
 
 
-def call(address: Address, secret: bytes, name: str) -> Channel:
+def call(address: Address, secret: bytes, name: str, tls: ssl.SSLContext | None = None) -> Channel:
     """Connect under a ``name`` and prove, both ways, that the secret is known. ``PermissionError`` when refused."""
     stream = socket.socket(_family(address), socket.SOCK_STREAM)
-    stream.settimeout(HANDSHAKE_SECONDS)
-    stream.connect(address)
-    theirs = _read(stream, _NONCE)
-    ours = secrets.token_bytes(_NONCE)
-    label = name.encode().ljust(_NAME)
-    stream.sendall(label + ours + _proof(secret, theirs, label))
+    with _closed_on_error(stream):
+        stream.settimeout(HANDSHAKE_SECONDS)
+        stream.connect(address)
+    if tls is not None:
+        stream = tls.wrap_socket(stream, server_hostname=NAME)
+    with _closed_on_error(stream):
+        theirs = _read(stream, _NONCE)
+        ours = secrets.token_bytes(_NONCE)
+        label = name.encode().ljust(_NAME)
+        stream.sendall(label + ours + _proof(secret, theirs, label))
+        try:
+            answer = _read(stream, _DIGEST)
+        except EOFError:
+            raise PermissionError(f"{address} refused {name}") from None
+        if not hmac.compare_digest(answer, _proof(secret, ours, b"driver")):
+            raise PermissionError(f"{address} does not know the secret")
+        stream.settimeout(None)
+        return Channel(stream)
+
+
+def answer(stream: socket.socket, secret: bytes, tls: ssl.SSLContext | None = None) -> tuple[str, Channel]:
+    """The other end of :func:`call`: the caller's name and the channel. ``PermissionError`` for a stranger.
+
+    The stream is closed when this fails.
+    """
+    with _closed_on_error(stream):
+        stream.settimeout(HANDSHAKE_SECONDS)
+    if tls is not None:
+        stream = tls.wrap_socket(stream, server_side=True)
+    with _closed_on_error(stream):
+        ours = secrets.token_bytes(_NONCE)
+        stream.sendall(ours)
+        label = bytes(_read(stream, _NAME))
+        theirs = _read(stream, _NONCE)
+        if not hmac.compare_digest(_read(stream, _DIGEST), _proof(secret, ours, label)):
+            raise PermissionError("a caller does not know the secret")
+        stream.sendall(_proof(secret, theirs, b"driver"))
+        stream.settimeout(None)
+        return label.decode().rstrip(), Channel(stream)
+
+
+@contextlib.contextmanager
+def _told_of_closing() -> Iterator[None]:
+    """Sockets with TLS that another thread closes meanwhile raise anything."""
     try:
-        answer = _read(stream, _DIGEST)
-    except EOFError:
-        raise PermissionError(f"{address} refused {name}") from None
-    if not hmac.compare_digest(answer, _proof(secret, ours, b"driver")):
-        raise PermissionError(f"{address} does not know the secret")
-    stream.settimeout(None)
-    return Channel(stream)
+        yield
+    except (ValueError, AttributeError) as error:
+        raise EOFError("this side has closed the channel") from error
 
 
-def answer(stream: socket.socket, secret: bytes) -> tuple[str, Channel]:
-    """The other end of :func:`call`: the caller's name and the channel. ``PermissionError`` for a stranger."""
-    stream.settimeout(HANDSHAKE_SECONDS)
-    ours = secrets.token_bytes(_NONCE)
-    stream.sendall(ours)
-    label = bytes(_read(stream, _NAME))
-    theirs = _read(stream, _NONCE)
-    if not hmac.compare_digest(_read(stream, _DIGEST), _proof(secret, ours, label)):
-        raise PermissionError("a caller does not know the secret")
-    stream.sendall(_proof(secret, theirs, b"driver"))
-    stream.settimeout(None)
-    return label.decode().rstrip(), Channel(stream)
+@contextlib.contextmanager
+def _closed_on_error(stream: socket.socket) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        stream.close()
+        raise
 
 
 def _family(address: Address) -> socket.AddressFamily:
