@@ -48,15 +48,15 @@ def run_lane(invitation: Invitation) -> None:
     """The whole of a lane's Spark task: pull works from the driver until it has no more for us.
 
     A second connection, the leash, ends the process in the middle of a work when the driver lets go of it. When the
-    task is lost, with its executor perhaps, Spark begins it again elsewhere: to fail, since the driver opens another
-    lane for what is left to do, and a job that ended well would hide the loss.
+    task is lost, with its executor perhaps, Spark begins it again elsewhere: to fail, unless the driver still waits for
+    it, which opens another lane for what is left to do. A job that ended well would hide the loss.
     """
-    if _is_begun_again():
-        raise LaneGoneError(f"{invitation.lane} was lost, and what it ran is done by others")
     try:
         channel = call(invitation.address, invitation.secret, invitation.lane)
         leash = Leash(call(invitation.address, invitation.secret, f"{invitation.lane}/leash"))
     except (OSError, EOFError):
+        if _is_begun_again():
+            raise LaneGoneError(f"{invitation.lane} was lost, and what it ran is done by others") from None
         return
     try:
         rest = Rest()
