@@ -107,8 +107,10 @@ def test_each_target_is_there_and_each_explanation_is_of_a_mutant(monkeypatch: p
     import run
 
     targets = run.read_targets(TOOLS / "targets.yaml")
-    known = {mutant.id for target in targets for mutant in target.mutants(run.ROOT)}
+    assert [target.path for target in targets if not (run.ROOT / target.path).is_file()] == []
     explained = yaml.safe_load((TOOLS / "explained.yaml").read_text("utf-8"))
+    paths = {name.split()[0] for name in explained}
+    known = {mutant.id for target in targets if target.path in paths for mutant in target.mutants(run.ROOT)}
     assert [name for name in explained if name not in known] == []
     assert all(isinstance(reason, str) and reason for reason in explained.values())
 

@@ -1110,6 +1110,19 @@ def test_whoever_waits_for_a_try_hears_of_it_when_it_was_made(world: World) -> N
     world.run(work)
 
 
+def test_whoever_waits_for_a_try_hears_when_the_clean_up_is_over(world: World) -> None:
+    world.configs.put_cleanup(new_cleanup("c", A))
+
+    async def work(cleanups: Cleanups) -> None:
+        tried = asyncio.ensure_future(cleanups.tried("c"))
+        await turns()
+        cleanups.look()
+        await asyncio.wait_for(tried, 20)
+
+    world.run(work)
+    assert (Told.told, world.cleanups()) == (["deleted a"], [])
+
+
 def test_whoever_waits_for_a_try_hears_when_it_is_given_up(world: World) -> None:
     world.configs.put_cleanup(new_cleanup("c", A))
     (cleanup,) = world.cleanups()

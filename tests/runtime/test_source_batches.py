@@ -210,6 +210,7 @@ def test_a_source_sees_all_that_is_committed(life: Life, kind: type[SourcePump])
     source = scripted(["a"], ["b"])
     life.run(kind, source, twice)
     assert source.known == [[({"p": 2}, {"next": 5})], [({"p": 2}, {"next": 5}), (PARTITION, {"next": 1})]]
+    assert life.texts() == ["a", "b"]
 
 
 @KINDS

@@ -127,6 +127,24 @@ def test_a_change_whose_commit_fails_leaves_nothing_behind_and_harms_no_other(da
     assert database.read(lambda c: c.execute("SELECT count(*) FROM children").fetchone()) == (0,)
 
 
+def test_a_change_that_ended_the_transaction_of_all_counts_as_it_went_alone(database: Database) -> None:
+    calls: list[sqlite3.Connection] = []
+
+    def abort_first(connection: sqlite3.Connection) -> int:
+        calls.append(connection)
+        if len(calls) == 1:
+            connection.execute("ROLLBACK")
+            raise sqlite3.OperationalError("lost")
+        return connection.execute("INSERT INTO words VALUES ('again')").rowcount
+
+    busy = Busy(database)
+    first = database.write(abort_first)
+    second = database.write(lambda c: c.execute("INSERT INTO words VALUES ('neighbour')").rowcount)
+    busy.release()
+    assert (first.result(60), second.result(60), len(calls)) == (1, 1, 2)
+    assert words(database) == ["again", "neighbour"]
+
+
 def test_after_runs_in_order_once_the_change_is_visible_and_before_the_future_ends(database: Database) -> None:
     seen: list[tuple[str, list[str], bool]] = []
     futures = []
