@@ -57,10 +57,11 @@ def run_lane(invitation: Invitation) -> None:
     """The whole of a lane's Spark task: pull works from the driver until it has no more for us.
 
     It first tells what process this one was forked from. A second connection, the leash, ends the process in the middle
-    of a work when the driver lets go of it. When the task is lost, with its executor perhaps, Spark begins it again
-    elsewhere: to fail, unless the driver still waits for it, which opens another lane for what is left to do. A job
-    that ended well would hide the loss. A certificate that is not the driver's (``SSLCertVerificationError``) fails the
-    task, too.
+    of a work when the driver lets go of it. A certificate that is not the driver's (``SSLCertVerificationError``) fails
+    the task.
+
+    When the task is lost, with its executor perhaps, Spark begins it again elsewhere: to fail, unless the driver still
+    waits for it, which opens another lane for what is left to do. A job that ended well would hide the loss.
     """
     try:
         channel = invitation.call()
