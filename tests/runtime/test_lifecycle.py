@@ -879,21 +879,6 @@ def test_a_deletion_that_fails_while_a_call_is_being_noted_keeps_no_hook_from_be
     assert world.lifecycle() == Lifecycle(A)
 
 
-def test_whoever_waits_for_what_is_written_waits_for_a_write_that_fails_too(world: World, held: HeldLog) -> None:
-    async def work() -> None:
-        world.put(A)
-        held.hold = True
-        removing = world.configs.remove_connector("c")
-        waiting = asyncio.ensure_future(world.hooks.written("c"))
-        await turns()
-        assert not waiting.done()
-        held.release(OSError("No space left on device"))
-        await asyncio.wait_for(waiting, 5)
-        assert isinstance(removing.exception(), OSError)
-
-    asyncio.run(work())
-
-
 def test_a_clean_up_of_which_nothing_is_left_when_nothing_runs_any_more_is_over(world: World) -> None:
     world.configs.put_cleanup(new_cleanup("c", A))
 

@@ -233,16 +233,20 @@ def test_offsets_are_put_back_where_the_connector_keeps_them_if_that_can_be_know
     before = world.do(lambda changes: changes.current("c", SOURCE))
     world.services.open_offsets = lambda parsed: opened.append(f"{parsed.name} with {world.source()}")
     world.do(lambda changes: changes.write("c", SOURCE, [OffsetEntry(A, {"line": 7})]))
+    opened.clear()
     world.do(lambda changes: changes.put_back("c", SOURCE, before))
     assert (world.source(), opened) == ({"a": 1, "b": 2}, ["c with {'a': 7, 'b': 2}"])
 
     def refuse(parsed: Any) -> None:
         raise ConfigError("no such cluster")
 
+    world.do(lambda changes: changes.write("c", SOURCE, [OffsetEntry(A, {"line": 7})]))
     world.services.open_offsets = refuse
     with pytest.raises(BadRequest, match="no such cluster"):
         world.do(lambda changes: changes.open(SOURCE))
-    world.do(lambda changes: changes.write("c", SOURCE, [OffsetEntry(A, {"line": 7})]))
+    with pytest.raises(BadRequest, match="no such cluster"):
+        world.do(lambda changes: changes.write("c", SOURCE, [OffsetEntry(A, {"line": 8})]))
+    assert world.source() == {"a": 7, "b": 2}
     world.do(lambda changes: changes.put_back("c", SOURCE, before))
     assert world.source() == {"a": 1, "b": 2}
 
