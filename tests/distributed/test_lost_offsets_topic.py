@@ -27,8 +27,12 @@ def test_offsets_can_be_seen_and_written_into_a_new_topic(broker: KafkaBroker, t
         source.create(initial_state="STOPPED", offsets=entries)
         KafkaClients(broker.bootstrap).delete(topic)
         shown = source.offsets()
-        assert sorted(shown, key=str) == entries
-        assert "was deleted" in cluster.any().tail(400)
+
+        def seen_without_the_topic() -> bool:
+            assert sorted(source.offsets(), key=str) == entries
+            return "was deleted" in cluster.any().tail(400)
+
+        wait_until(seen_without_the_topic, "the worker has noticed")
 
         cluster.workers[0].restart()
         wait_until(lambda: source.request("GET").status_code == 200, "the worker is back, with a new topic")

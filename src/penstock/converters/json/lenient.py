@@ -1,7 +1,8 @@
 """A patient JSON parser with Jackson's manners: slow, exact, and without recursion.
 
-It allows leading zeros and anything after the first value, detects UTF-16 and UTF-32, keeps lone surrogates that are
-escaped and overlong UTF-8, and refuses encoded surrogates, nesting beyond 1000 and numbers beyond 1000 characters.
+It allows leading zeros and anything after the first value, detects UTF-16 and UTF-32, keeps overlong UTF-8 and, in
+values alone, lone surrogates that are escaped. It refuses surrogates that are encoded, nesting beyond 1000 and numbers
+beyond 1000 characters.
 """
 
 from __future__ import annotations
@@ -174,6 +175,8 @@ class _Scanner:
     def _name(self) -> str:
         self._skip_blanks()
         name = self._string()
+        if _SURROGATE.search(name):
+            raise JsonError(f"half a character in the name before {self._at}")
         if not self._take(":"):
             raise JsonError(f"':' missing at {self._at}")
         return name
