@@ -158,6 +158,20 @@ def test_a_clean_up_that_is_over_is_not_begun_again_by_who_did_not_know() -> Non
     assert not read_again(log).cleanups
 
 
+def test_a_clean_up_that_has_begun_is_over_when_it_is_told_at_last_that_nothing_was_made() -> None:
+    store, log = opened(incarnation_record("c", "one"), connector_record("c", A))
+    store.put_lifecycle("c", "one", Lifecycle(None, calling("created", A)))
+    store.remove_connector("c")
+    (cleanup,) = store.snapshot().cleanups_of("c")
+    store.put_cleanup(replace(cleanup, worker="leader"))
+    assert left(store.snapshot()) == left(read_again(log)) == {cleanup.id: [A]}
+    store.put_lifecycle("c", "one", Lifecycle(None, replace(calling("created", A), error="no")))
+    assert not store.snapshot().cleanups
+    assert not read_again(log).cleanups
+    store.sweep()
+    assert not compacted(log.records)
+
+
 def test_of_two_workers_that_begin_a_clean_up_the_first_has_it_until_it_is_dead() -> None:
     store, _ = opened()
     cleanup = Cleanup("id", "c", A, 1)
