@@ -15,7 +15,10 @@ from tests.spark.works import Sleep
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-FOR_EVER = 600.0
+FOR_EVER = 3600.0
+SECONDS = 360.0
+"""An executor that starts, a Python on it and a first lane: minutes where others keep the machine busy."""
+
 SETTINGS = {"spark.executor.memory": "512m", "spark.executorEnv.PYTHONPATH": str(ROOT)}
 
 
@@ -51,7 +54,7 @@ class Works:
 
     def end(self) -> None:
         self.ticket.cancel()
-        self.receipts.result(60)
+        self.receipts.result(SECONDS)
 
 
 def reaches(dispatcher: Dispatcher, wanted: Capacity) -> None:
@@ -62,6 +65,6 @@ def reaches(dispatcher: Dispatcher, wanted: Capacity) -> None:
         return seen == [wanted]
 
     try:
-        wait_until(reached, str(wanted), seconds=120)
+        wait_until(reached, str(wanted), SECONDS)
     except AssertionError as error:
         raise AssertionError(f"{error}; {seen}") from None

@@ -14,11 +14,11 @@ from penstock.spark.capacity import Capacity
 from penstock.spark.dispatcher import Dispatcher
 from penstock.spark.session import SparkEngine
 from penstock.spark.splits import Receipt
-from tests.spark.clusters import Works, cluster, dispatcher_on, reaches
-from tests.spark.works import Count, Named
+from tests.spark.clusters import SECONDS, Works, cluster, dispatcher_on, reaches
+from tests.spark.works import Count, Named, Until
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +42,11 @@ def test_every_core_works(dispatcher: Dispatcher, tmp_path: Path) -> None:
 def test_lanes_give_way_to_dataframes_and_come_back(
     dispatcher: Dispatcher, engine: SparkEngine, tmp_path: Path
 ) -> None:
-    works = Works(dispatcher, tmp_path / "idle", 4, seconds=1.0)
-    works.receipts.result(180)
-    wait_until(lambda: dispatcher.capacity().lanes == 4, "every slot is a lane")
+    done: Future[object] = Future()
+    dispatcher.submit("first", [Until(str(tmp_path / "done"))] * 4, done.set_result)
+    reaches(dispatcher, Capacity(executors=2, slots=4, reserved=0, busy=4, idle=0, pending=0, waiting=0))
+    (tmp_path / "done").touch()
+    done.result(SECONDS)
     dispatcher.leave_slots("frames-0", True)
     dispatcher.leave_slots("frames-1", True)
     reaches(dispatcher, Capacity(executors=2, slots=4, reserved=1, busy=0, idle=3, pending=0, waiting=0))
@@ -61,25 +63,29 @@ def test_a_work_that_does_not_end_gives_way_to_dataframes_and_comes_again(
     dispatcher: Dispatcher, engine: SparkEngine, tmp_path: Path
 ) -> None:
     works = Works(dispatcher, tmp_path, 4)
-    wait_until(lambda: dispatcher.capacity().busy == 4, "every core works", seconds=180)
+    wait_until(lambda: dispatcher.capacity().busy == 4, "every core works", seconds=SECONDS)
     dispatcher.leave_slots("frames-0", True)
     assert engine.session.range(1000).count() == 1000
     dispatcher.leave_slots("frames-0", False)
     works.ticket.cancel()
-    failures = [receipt.failure for receipt in works.receipts.result(60) if receipt.failure]
+    failures = [receipt.failure for receipt in works.receipts.result(SECONDS) if receipt.failure]
     assert sum(failure.retriable for failure in failures) == 1
 
 
 def test_a_lane_is_described_by_those_it_serves(engine: SparkEngine, dispatcher: Dispatcher) -> None:
-    wait_until(lambda: dispatcher.capacity().idle == 1, "a lane waits")
+    wait_until(lambda: dispatcher.capacity().idle == 1, "a lane waits", SECONDS)
     done: list[Future[list[Receipt]]] = []
     for connector in ("orders", "invoices", "customers"):
         receipts: Future[list[Receipt]] = Future()
         dispatcher.submit(connector, [Named(connector)] * 2, lambda result, to=receipts: to.set_result(list(result)))
         done.append(receipts)
     for receipts in done:
-        receipts.result(60)
-    wait_until(lambda: "Penstock lane-2: orders" in " ".join(descriptions(engine)), "the lane that was opened for them")
+        receipts.result(SECONDS)
+    wait_until(
+        lambda: "Penstock lane-2: orders" in " ".join(descriptions(engine)),
+        "the lane that was opened for them",
+        SECONDS,
+    )
 
 
 def test_a_lane_lost_with_its_executor_has_failed_and_one_that_ends_has_not(
@@ -87,19 +93,21 @@ def test_a_lane_lost_with_its_executor_has_failed_and_one_that_ends_has_not(
 ) -> None:
     with dispatcher_on(engine, idle_seconds=1.0) as dispatcher:
         works = Works(dispatcher, tmp_path, 1)
-        (begun,) = wait_until(lambda: list(tmp_path.iterdir()), "the work begins", seconds=180)
+        (begun,) = wait_until(lambda: list(tmp_path.iterdir()), "the work begins", seconds=SECONDS)
         before = {job for job in range(last_job(engine) + 1) if state(engine, job) == "FAILED"}
         executor_of(int(begun.name.removeprefix("begun-"))).kill()
-        (receipt,) = works.receipts.result(120)
+        (receipt,) = works.receipts.result(SECONDS)
         assert receipt.failure is not None
         assert receipt.failure.retriable
-        wait_until(lambda: failed(engine) - before, "the lane has failed")
+        wait_until(lambda: failed(engine) - before, "the lane has failed", SECONDS)
         first = last_job(engine) + 1
         again: Future[list[Receipt]] = Future()
         dispatcher.submit("after", [Count(3)], lambda result: again.set_result(list(result)))
-        assert again.result(120)[0].read == 3
-        wait_until(lambda: dispatcher.lanes == 0, "idle lanes end")
-        wait_until(lambda: state(engine, last_job(engine)) == "SUCCEEDED", "a lane that ends by itself has done well")
+        assert again.result(SECONDS)[0].read == 3
+        wait_until(lambda: dispatcher.lanes == 0, "idle lanes end", SECONDS)
+        wait_until(
+            lambda: state(engine, last_job(engine)) == "SUCCEEDED", "a lane that ends by itself has done well", SECONDS
+        )
         assert not {job for job in failed(engine) if job >= first}
 
 

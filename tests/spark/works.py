@@ -44,6 +44,18 @@ class Repeat:
 
 
 @dataclass(frozen=True)
+class Until:
+    """Ends when a file is there."""
+
+    file: str
+
+    def run(self) -> Receipt:
+        while not Path(self.file).exists():
+            time.sleep(0.05)
+        return Receipt(read=1)
+
+
+@dataclass(frozen=True)
 class Sleep:
     """Leaves a file when it begins and another when it got to its end."""
 
