@@ -15,13 +15,13 @@ from penstock.spark.class_archive import READ, WRITE
 from penstock.spark.java import find_java
 
 from .alone import alone
+from .maven import fetch_packages
 from .ports import free_port
 from .waiting import wait_until
 
 VERSION = "4.3.1"
 PACKAGE = f"org.apache.kafka:kafka_2.13:{VERSION}"
 CACHE = Path(__file__).parents[2] / ".cache" / f"kafka-{VERSION}"
-FETCH_SECONDS = 600.0
 START_SECONDS = 120.0
 QUICK_START = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
 """Brokers of tests live for seconds: the last stage of compilation would cost them more than it gives."""
@@ -35,28 +35,12 @@ def class_path() -> str:
     done = CACHE / "complete"
     with alone("kafka"):
         if not done.exists():
-            _fetch()
+            fetch_packages([PACKAGE], CACHE)
             if not any(jars.glob(f"*kafka_2.13-{VERSION}.jar")):
                 raise AssertionError(f"Kafka {VERSION} could not be fetched into {jars}: see {CACHE / 'fetch.log'}")
             done.touch()
     scala = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
     return os.pathsep.join([str(jars / "*"), *map(str, scala)])
-
-
-def _fetch() -> None:
-    """Let Spark resolve the package; the application it is asked to run does not exist, which is as good as any."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    home = Path(pyspark.__file__).parent
-    command = [
-        str(home / "bin" / "spark-submit"),
-        *("--master", "local[1]", "--conf", f"spark.jars.ivy={CACHE}", "--packages", PACKAGE),
-        *("--class", "none.Such", os.devnull),
-    ]
-    environment = {**os.environ, "SPARK_HOME": str(home), "JAVA_HOME": str(find_java().home)}
-    with (CACHE / "fetch.log").open("wb") as log:
-        subprocess.run(
-            command, stdout=log, stderr=log, env=environment, timeout=FETCH_SECONDS, check=False, cwd=CACHE
-        )
 
 
 def _kept_classes() -> Path:

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import httpx2
-import pyspark
 
 from penstock.spark.java import find_java
 
 from .alone import alone
-from .kafka import CACHE, FETCH_SECONDS, VERSION, KafkaBroker, class_path
+from .kafka import CACHE, VERSION, KafkaBroker, class_path
+from .maven import fetch_packages
 from .ports import free_port
 from .waiting import wait_until
 
@@ -30,7 +30,7 @@ def connect_class_path(version: str = VERSION) -> str:
     done = folder / "complete"
     with alone("kafka-connect"):
         if not done.exists() or _missing(folder, version):
-            _fetch(folder, version)
+            fetch_packages([f"org.apache.kafka:{name}:{version}" for name in PACKAGES], folder)
             if _missing(folder, version):
                 lost = _missing(folder, version)
                 raise AssertionError(f"{lost} {version} could not be fetched: see {folder / 'fetch.log'}")
@@ -41,20 +41,6 @@ def connect_class_path(version: str = VERSION) -> str:
 
 def _missing(folder: Path, version: str) -> list[str]:
     return [name for name in PACKAGES if not any((folder / "jars").glob(f"*_{name}-{version}.jar"))]
-
-
-def _fetch(folder: Path, version: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    home = Path(pyspark.__file__).parent
-    packages = ",".join(f"org.apache.kafka:{name}:{version}" for name in PACKAGES)
-    command = [
-        str(home / "bin" / "spark-submit"),
-        *("--master", "local[1]", "--conf", f"spark.jars.ivy={folder}", "--packages", packages),
-        *("--class", "none.Such", os.devnull),
-    ]
-    environment = {**os.environ, "SPARK_HOME": str(home), "JAVA_HOME": str(find_java().home)}
-    with (folder / "fetch.log").open("wb") as log:
-        subprocess.run(command, stdout=log, stderr=log, env=environment, timeout=FETCH_SECONDS, check=False, cwd=folder)
 
 
 def transactions(broker: KafkaBroker) -> dict[str, str]:

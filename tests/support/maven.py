@@ -1,8 +1,10 @@
-"""Fetches a file by its Maven coordinates with the resolver that Spark brings along: nothing needs to be installed."""
+"""Fetches what Maven coordinates name with the resolver that Spark brings along: nothing needs to be installed."""
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyspark
@@ -45,3 +47,22 @@ def fetch(group: str, name: str, version: str, classifier: str, extension: str, 
     found = folder / f"{name}-{version}-{classifier}.{extension}"
     assert found.exists(), f"{group}:{name}:{version} could not be fetched:\n{said.stdout[-3000:]}{said.stderr[-1000:]}"
     return found
+
+
+def fetch_packages(packages: Iterable[str], folder: Path) -> None:
+    """Packages and all that they need, into ``folder/jars``; what was said is in ``folder/fetch.log``.
+
+    Spark resolves them for an application that does not exist, which is as good as any. It sees no home but ``folder``:
+    the Maven repository of whoever runs the tests may have a package by half, and Spark would not look further.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    home = Path(pyspark.__file__).parent
+    command = [
+        str(home / "bin" / "spark-submit"),
+        *("--master", "local[1]", "--conf", f"spark.jars.ivy={folder}", "--packages", ",".join(packages)),
+        *("--class", "none.Such", os.devnull),
+    ]
+    java = str(find_java().home)
+    environment = {**os.environ, "SPARK_HOME": str(home), "JAVA_HOME": java, "SPARK_SUBMIT_OPTS": "-Duser.home=."}
+    with (folder / "fetch.log").open("wb") as log:
+        subprocess.run(command, stdout=log, stderr=log, env=environment, timeout=FETCH_SECONDS, check=False, cwd=folder)
