@@ -30,7 +30,7 @@ from penstock.runtime.held_batches import HoldingPump
 from penstock.runtime.pace import SHORTEST_SECONDS
 from penstock.runtime.pump import TaskFailed
 from penstock.runtime.requests import State
-from penstock.runtime.source_pump import SourcePump
+from penstock.runtime.source_pump import SourcePump, latest_offsets
 from penstock.spark.letters import Letter
 from penstock.spark.splits import ErrorPolicy, Receipt
 from penstock.topics.interface import SinkCommit, TopicPartition
@@ -173,8 +173,10 @@ class Life:
 
     def left_on_disk(self) -> list[Path]:
         """Files of records that never came into a topic."""
-        self.world.reopen()
-        return list(self.world.topics.folders.staged.iterdir())
+        self.world.close()
+        left = list(self.world.topics.folders.staged.iterdir())
+        self.world.open()
+        return left
 
 
 @pytest.fixture
@@ -416,3 +418,10 @@ def test_an_aborted_transaction_is_nowhere_and_its_offsets_count(life: Life) -> 
     assert pump.metrics.commits == 2
     assert (pump.metrics.transactions.least, pump.metrics.transactions.most) == (1, 1)
     assert life.left_on_disk() == []
+
+
+def test_what_a_reader_tells_overrules_the_plan_whatever_the_order_of_fields() -> None:
+    plan = Plan([], [({"a": 1, "b": 2}, {"n": 1}), ({"a": 3}, {"n": 5})])
+    receipts = [Receipt(progress=[({"b": 2, "a": 1}, {"n": 2})]), Receipt(progress=[({"c": 4}, {"n": 7})])]
+    found = latest_offsets(plan, receipts)
+    assert found == [({"b": 2, "a": 1}, {"n": 2}), ({"a": 3}, {"n": 5}), ({"c": 4}, {"n": 7})]

@@ -61,8 +61,9 @@ def test_none_of_them_can_be_taken_back_alone(database: Database) -> None:
     before = database.write(lambda connection: go_on.wait(60))
     with database.together():
         first, second = database.write(adding("a")), database.write(adding("b"))
-    assert not first.cancel()
+    taken_back = first.cancel()
     go_on.set()
+    assert not taken_back
     assert (before.result(60), first.result(60), second.result(60)) == (True, 1, 1)
     assert words(database) == ["a", "b"]
 
