@@ -198,6 +198,18 @@ def test_a_worker_that_is_started_again_disowns_what_it_called_for_connectors_th
         assert snapshot.lifecycle("alive").calling == "again", "whoever has it now may have begun it again"
 
 
+def test_an_older_worker_finds_hooks_under_a_name_and_passes_over_those_under_an_id() -> None:
+    """It would take the id for the name of a connector that is gone, and call its deletion hook."""
+    store, log = opened(connector_record("old", A))
+    store.put_connector("new", B)
+    for name, config in (("old", A), ("new", B)):
+        store.put_lifecycle(name, str(store.incarnation(name)), Lifecycle(config))
+    assert [record.key for record in log.records[-2:]] == [
+        b"lifecycle-old",
+        f"hooks-{store.incarnation('new')}".encode(),
+    ]
+
+
 def test_an_id_that_is_none_is_passed_over() -> None:
     store, _ = opened(LogRecord(b"incarnation-c", b'{"id":7}'), LogRecord(b"incarnation-c", b'{"id":""}'))
     store.put_connector("c", A)
