@@ -12,6 +12,7 @@ from penstock.connectors.postgres import PostgresCdc
 from tests.connectors.postgres.capturing import Capture, slots
 from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -206,6 +207,7 @@ def test_a_slot_that_somebody_moved_on_is_an_error_that_says_what_to_do(server: 
     server.run("INSERT INTO t VALUES (1)")
     found.run()
     found.crash()
+    wait_until(lambda: server.run("SELECT active FROM pg_replication_slots") == [(False,)], "the stream has ended")
     server.run("INSERT INTO t VALUES (2)")
     server.run("SELECT pg_replication_slot_advance('penstock_pushed', pg_current_wal_lsn())")
     with pytest.raises(PluginError, match=r"'penstock_pushed' begins at .* moved it on .* are lost.*reset its offsets"):
