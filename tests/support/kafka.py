@@ -23,9 +23,7 @@ VERSION = "4.3.1"
 PACKAGE = f"org.apache.kafka:kafka_2.13:{VERSION}"
 CACHE = Path(__file__).parents[2] / ".cache" / f"kafka-{VERSION}"
 START_SECONDS = 120.0
-QUICK_START = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
-"""Brokers of tests live for seconds: the last stage of compilation would cost them more than it gives."""
-
+QUICK_START = ("-XX:+UseSerialGC", "-XX:-UsePerfData")
 CLUSTER_ID = "cGVuc3RvY2stdGVzdHMtMQ"
 
 

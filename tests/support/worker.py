@@ -21,9 +21,6 @@ from .ports import free_port
 from .waiting import wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
-QUICK_COMPILATION = "-XX:TieredStopAtLevel=1"
-"""Workers of tests live for seconds: the last stage of compilation would cost their JVM a second of CPU for nothing."""
-
 START_SECONDS = 180.0
 STOP_SECONDS = 120.0
 
@@ -61,7 +58,6 @@ class PenstockProcess:
         self.settings = {
             "data.dir": str(self.data_dir),
             "listeners": self.url,
-            "spark.driver.extraJavaOptions": QUICK_COMPILATION,
             **(settings or {}),
         }
         self.environment = dict(environment or {})
