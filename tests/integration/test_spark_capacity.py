@@ -63,6 +63,9 @@ class SparkPages:
         described = [job.get("description", "").partition(": ")[2] for job in self.ask("jobs")]
         return {name for names in described for name in names.split(", ")}
 
+    def has_failed_jobs(self) -> bool:
+        return any(job["status"] == "FAILED" for job in self.ask("jobs"))
+
     def wait_for_cores(self, count: int, busy: int) -> None:
         """Wait until so many cores are there, and so many of them busy."""
         seen: list[object] = []
@@ -111,7 +114,7 @@ def test_all_cores_work_while_executors_come_and_go_and_each_record_is_there_onc
         wait_until(lambda: lost - pages.executors().keys(), "Spark misses the executor", SECONDS)
         pages.wait_for_cores(2 * CORES, 2 * CORES)
         records_flow(loads)
-        assert [job for job in pages.ask("jobs") if job["status"] == "FAILED"], "lanes that were lost have failed"
+        wait_until(pages.has_failed_jobs, "lanes that were lost have failed", SECONDS)
 
         spark.add_worker()
         leaving = spark.decommission_one()
