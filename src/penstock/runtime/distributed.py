@@ -135,8 +135,10 @@ class DistributedHerder(SharedHerder):
     def plan_pipelines(self, files: PipelineFiles, adopt: bool = False) -> Future[Plan]:
         return self._lead(lambda: self.provisioner.plan(files.desired(), adopt))
 
-    def apply_pipelines(self, files: PipelineFiles, plan: str | None = None, adopt: bool = False) -> Future[Plan]:
-        return self._lead(lambda: self.provisioner.apply(files.desired(), plan, adopt))
+    def apply_pipelines(
+        self, files: PipelineFiles, plan: str | None = None, adopt: bool = False, delete_many: bool = False
+    ) -> Future[Plan]:
+        return self._lead(lambda: self.provisioner.apply(files.desired(), plan, adopt, delete_many))
 
     def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
         return self.submit(lambda: self._replay(name, request))

@@ -137,10 +137,13 @@ class Herder(ABC):
         """
 
     @abstractmethod
-    def apply_pipelines(self, files: PipelineFiles, plan: str | None = None, adopt: bool = False) -> Future[Plan]:
+    def apply_pipelines(
+        self, files: PipelineFiles, plan: str | None = None, adopt: bool = False, delete_many: bool = False
+    ) -> Future[Plan]:
         """Do what the files want, all or nothing; ends with what was done.
 
-        ``BadRequest`` with every error of the files, ``Conflict`` when ``plan`` is not the hash of what would be done.
+        ``BadRequest`` with every error of the files, or when so many connectors would be deleted that it has to be told
+        to ``delete_many``; ``Conflict`` when ``plan`` is not the hash of what would be done.
         """
 
     @abstractmethod
