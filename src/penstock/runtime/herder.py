@@ -26,6 +26,7 @@ from .requests import (
     OffsetEntry,
     RequestError,
     RestartRequest,
+    RestoredOffsets,
     TargetState,
     Validation,
     WorkerInfo,
@@ -116,6 +117,13 @@ class Herder(ABC):
     @abstractmethod
     def reset_offsets(self, name: str) -> Future[str]:
         """Forget all offsets of a stopped connector; ends with the message for the user."""
+
+    @abstractmethod
+    def restore_offsets(self, name: str, force: bool = False, dry_run: bool = False) -> Future[RestoredOffsets]:
+        """Write offsets of a stopped source again whose topic was deleted, from memory; ``force``: be they there.
+
+        ``dry_run`` only tells what would be written, of a running one as well.
+        """
 
     @abstractmethod
     def lifecycle(self, name: str) -> LifecycleInfo:
