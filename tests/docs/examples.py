@@ -9,8 +9,15 @@ from tests.docs.blocks import ROOT, Block
 NAME = "docs/reference/cli.md"
 PAGE = ROOT / NAME
 
-OF_WORKERS = ("penstock run", "penstock standalone", "penstock distributed", "penstock takeover", "penstock migrate")
-"""Verbs that start workers, or need more than one."""
+OF_WORKERS = (
+    "penstock run",
+    "penstock standalone",
+    "penstock distributed",
+    "penstock takeover",
+    "penstock migrate",
+    "penstock offsets restore",
+)
+"""Verbs that start workers, or need more than one, or one of a cluster."""
 
 
 def examples() -> dict[str, list[str]]:

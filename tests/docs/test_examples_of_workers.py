@@ -13,6 +13,7 @@ from tests.docs import stages
 from tests.docs.examples import OF_WORKERS, block_of, examples
 from tests.docs.sandbox import Sandbox
 from tests.support.kafka import KafkaBroker
+from tests.support.kafka_clients import KafkaClients
 from tests.support.waiting import wait_until
 from tests.support.worker import PenstockProcess
 
@@ -131,6 +132,28 @@ def test_the_examples_of_takeover(sandbox: Sandbox) -> None:
     _make_orders(sandbox)
     sandbox.end_workers()
     run(sandbox, "penstock takeover", [stages.nothing, has("orders")])
+
+
+def test_the_examples_of_restoring_offsets(sandbox: Sandbox, docs_broker: KafkaBroker) -> None:
+    _cluster_file(sandbox, "worker.properties", "forgetful")
+    sandbox.do("penstock distributed worker.properties")
+    _make_orders(sandbox)
+    wait_until(lambda: stages.ask(sandbox, "/connectors/orders/offsets")["offsets"], "orders are written")
+    httpx2.put(f"{sandbox.url}/connectors/orders/pause", timeout=120).raise_for_status()
+    wait_until(lambda: stages.states(sandbox, "orders") == ["PAUSED", "PAUSED"], "nothing is written any more")
+    KafkaClients(docs_broker.bootstrap).delete("forgetful-offset")
+
+    def _is_missed(sandbox: Sandbox) -> bool:
+        asked = f"{sandbox.url}/connectors/orders/offsets/restore"
+        return bool(httpx2.post(asked, params={"dryRun": "true"}, timeout=120).json()["deleted"])
+
+    wait_until(lambda: _is_missed(sandbox), "the topic is missed")
+
+    def _is_there_again(sandbox: Sandbox) -> None:
+        assert not _is_missed(sandbox)
+        wait_until(lambda: stages.states(sandbox, "orders") == ["PAUSED", "PAUSED"], "it is as it was")
+
+    run(sandbox, "penstock offsets restore", [stages.nothing, _is_there_again])
 
 
 def test_the_examples_of_migrate(sandbox: Sandbox, docs_worker: PenstockProcess) -> None:

@@ -97,6 +97,40 @@ def test_apply_asks_and_takes_no_for_an_answer(command: Command, tmp_path: Path)
     probe.wait_hooks("on_created")
 
 
+def test_an_apply_that_deletes_most_connectors_must_be_told_to(command: Command, tmp_path: Path) -> None:
+    probes = [DeclaredProbe(tmp_path) for _ in range(4)]
+    name = probes[0].name
+    command.write(pipeline(name, *(probe.entry() for probe in probes), status="stopped"))
+    assert command.run("apply", str(command.folder), "--yes").returncode == 0
+
+    command.write(pipeline(name, probes[0].entry(), status="stopped"))
+    told = f"3 of the 4 connectors that {command.folder} declared before would be deleted"
+    planned = command.run("plan", str(command.folder))
+    assert planned.returncode == 0, planned.stderr
+    assert f"warning  apply refuses this plan: {told}" in planned.stdout
+    assert f"⚠️ apply refuses this plan: {told}" in command.run("plan", str(command.folder), "-o", "markdown").stdout
+    plan = json.loads(command.run("plan", str(command.folder), "-o", "json").stdout)
+    assert plan["refused"].startswith(told)
+    for more in (["--yes"], ["--plan", plan["hash"]]):
+        refused = command.run("apply", str(command.folder), *more)
+        assert refused.returncode == 4
+        assert f"Nothing was applied: {told}" in " ".join(refused.stderr.split())
+        assert "penstock apply --delete-many" in " ".join(refused.stderr.split())
+    body = {"files": [], "paths": [str(command.folder)]}
+    answer = command.worker.http.post("/pipelines/apply", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith("Nothing was applied: 4 of the 4 connectors")
+    assert command.worker.http.post("/pipelines/apply", json={**body, "delete_many": "yes"}).status_code == 400
+    assert {probe.name for probe in probes} <= set(command.worker.http.get("/connectors").json())
+
+    done = command.run("apply", str(command.folder), "--yes", "--delete-many")
+    assert done.returncode == 0, done.stderr
+    assert "refuses" not in done.stdout
+    left = set(command.worker.http.get("/connectors").json())
+    assert [probe.name in left for probe in probes] == [True, False, False, False]
+    assert command.worker.http.post("/pipelines/apply", json=body).status_code == 200, "one of one is not many"
+
+
 def test_a_plan_out_of_date_ends_with_5(command: Command, tmp_path: Path) -> None:
     probe = DeclaredProbe(tmp_path)
     command.write(pipeline(probe.name, probe.entry()))

@@ -46,7 +46,7 @@ def test_a_plan_of_200_connectors_is_quick_and_one_key_restarts_one(files: Files
     assert len(files.apply()) == 0
     for file in list(files.documents):
         files.declare(file)
-    assert len(files.apply()) == COUNT
+    assert len(files.apply(delete_many=True)) == COUNT
     wait_until(lambda: all(probe.hooks()[-1] == "on_deleted" for probe in probes), "all were cleaned up", 120)
 
 

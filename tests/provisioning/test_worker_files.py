@@ -130,6 +130,33 @@ def test_a_path_that_is_not_there_deletes_nothing(tmp_path: Path, folder: Folder
     assert probe.hooks() == ["on_created"]
 
 
+def test_files_that_lost_most_connectors_delete_nothing_until_the_worker_is_told(
+    tmp_path: Path, folder: Folder
+) -> None:
+    probes, new = [DeclaredProbe(tmp_path) for _ in range(4)], DeclaredProbe(tmp_path)
+    for probe in probes:
+        folder.write(f"{probe.name}.json", pipeline(probe.name, probe.entry(), status="stopped"))
+    worker = _worker(tmp_path, folder)
+    with worker:
+        assert worker.stop() == 0
+        for probe in probes[1:]:
+            (folder.path / f"{probe.name}.json").unlink()
+        folder.write("new.json", pipeline("new", new.entry(), status="stopped"))
+        worker.start()
+        assert sorted(worker.http.get("/connectors").json()) == sorted(probe.name for probe in [*probes, new])
+        (problem,) = worker.http.get("/pipelines").json()["problems"]
+        assert problem["message"].startswith(
+            f"3 of the 4 connectors that {folder.path} declared before would be deleted"
+        )
+        assert "pipelines.delete.max.percent=75" in worker.tail()
+
+        assert worker.stop() == 0
+        worker.settings["pipelines.delete.max.percent"] = "75"
+        worker.start()
+        assert sorted(worker.http.get("/connectors").json()) == sorted([probes[0].name, new.name])
+        assert worker.http.get("/pipelines").json()["problems"] == []
+
+
 def test_a_hanging_validation_holds_up_neither_the_api_nor_other_connectors(tmp_path: Path, folder: Folder) -> None:
     good, hangs = DeclaredProbe(tmp_path), DeclaredProbe(tmp_path)
     folder.write("a.json", pipeline("a", good.entry()))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import DataError
-from penstock.storage.log import LogRecord
+from penstock.storage.errors import StorageError
+from penstock.storage.log import Listener, LogRecord
 from penstock.storage.memory_log import MemoryLog
 from penstock.storage.offset_store import OffsetKeys, OffsetStore
 
@@ -160,3 +161,30 @@ def test_records_made_elsewhere_are_those_of_the_store() -> None:
     assert elsewhere([*changes, ({"f": "y"}, {"p": 6})])[2] == LogRecord(b'["a",{"f":"y"}]', b'{"p":6}')
     with pytest.raises(DataError, match="Offsets may only contain primitive types"):
         elsewhere([({"f": "x"}, {"p": []})])
+
+
+def test_a_new_log_counts_and_what_it_has_not_is_remembered_as_lost() -> None:
+    store, old = started((b'["a", {"f":"x"}]', b'{"p":1}'), (b'["a",{"f":"y"}]', b'{"p":2}'))
+    new = MemoryLog([LogRecord(b'["a",{"f":"y"}]', b'{"p":5}')])
+    assert store.lost("a") == []
+    store.renew(new)
+    assert store.lost("a") == [({"f": "x"}, {"p": 1})]
+    assert sorted(store.all("a"), key=str) == [({"f": "x"}, {"p": 1}), ({"f": "y"}, {"p": 5})]
+    store.put("a", store.lost("a")).result()
+    assert store.lost("a") == []
+    assert new.records[1:] == [LogRecord(b'["a", {"f":"x"}]', b'{"p":1}')], "under the key it had"
+    old.append([LogRecord(b'["a",{"f":"y"}]', b'{"p":9}')]).result()
+    assert store.get("a", {"f": "y"}) == {"p": 5}
+
+
+def test_a_log_that_cannot_take_the_place_of_another_leaves_it() -> None:
+    class Refusing(MemoryLog):
+        def start(self, listener: Listener) -> int:
+            raise StorageError("it cannot be made")
+
+    store, old = started((b'["a",{"f":"x"}]', b'{"p":1}'))
+    with pytest.raises(StorageError, match="cannot be made"):
+        store.renew(Refusing())
+    store.put("a", [({"f": "x"}, {"p": 2})]).result()
+    assert store.log is old
+    assert store.get("a", {"f": "x"}) == {"p": 2}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -19,6 +20,8 @@ from .pipelines_client import PipelinesClient
 from .plan import print_as
 
 CONFLICT = 409
+BAD_REQUEST = 400
+"""What the worker itself would answer."""
 
 
 def apply_files(
@@ -29,19 +32,22 @@ def apply_files(
     output: Output,
     agreed: str | None,
     yes: bool,
+    delete_many: bool = False,
 ) -> int:
     """Apply what the user agrees to; the exit code. ``agreed`` is the hash of a plan the user has seen before."""
     client = PipelinesClient(api, paths, name, adopt)
     try:
         plan = client.plan()
         if output is Output.TEXT or plan.hash is None:
-            print_as(plan, output)
+            print_as(replace(plan, refused=None), output)
         if plan.hash is None:
             return CONNECTOR_FILE
         if plan.changes or agreed is not None:
+            if plan.refused is not None and not delete_many:
+                raise Refused(BAD_REQUEST, f"Nothing was applied: {plan.refused}")
             if agreed is None and not yes and not _asked():
                 return USAGE
-            plan = client.apply(agreed or (None if yes else plan.hash))
+            plan = client.apply(agreed or (None if yes else plan.hash), delete_many)
     except Refused as error:
         if error.status == CONFLICT:
             raise Outdated(str(error), "penstock plan shows what would be done now.") from error

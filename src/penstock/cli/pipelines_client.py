@@ -28,9 +28,10 @@ class PipelinesClient:
         """What applying would do; all problems with their lines. Raises ``ClientError``."""
         return self._with_lines(self._post("plan", {}))
 
-    def apply(self, plan: str | None) -> Plan:
+    def apply(self, plan: str | None, delete_many: bool = False) -> Plan:
         """Do it; ``plan`` is the hash of the plan that was agreed on. Raises ``ClientError``."""
-        return self._with_lines(self._post("apply", {"plan": plan}))
+        more = {"delete_many": True} if delete_many else {}
+        return self._with_lines(self._post("apply", {"plan": plan, **more}))
 
     def _with_lines(self, answer: Any) -> Plan:
         plan = msgspec.convert(answer, Plan)

@@ -20,7 +20,9 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield ""
     for problem in plan.problems:
         yield f"- {'❌' if problem.is_error else '⚠️'} {_plain(str(problem))}"
-    if plan.problems:
+    if plan.refused is not None:
+        yield f"- ⚠️ apply refuses this plan: {_plain(plan.refused)}"
+    if plan.problems or plan.refused is not None:
         yield ""
     if not plan.changes or plan.hash is None:
         return

@@ -34,7 +34,7 @@ LONGEST_VALUE = 100
 
 
 def print_plan(plan: Plan, console: Console) -> None:
-    """Problems, then what would be done in the order it would be done, then the sum."""
+    """Problems, then what would be done in the order it would be done, then the sum, and why apply refuses it."""
     for problem in plan.problems:
         console.print(_problem(problem))
     for change in plan.changes:
@@ -42,6 +42,8 @@ def print_plan(plan: Plan, console: Console) -> None:
             console.print(line)
         console.print()
     console.print(f"[bold]{escape(summary(plan))}[/]")
+    if plan.refused is not None:
+        console.print(f"[yellow]warning[/]  apply refuses this plan: {escape(plan.refused)}")
 
 
 def summary(plan: Plan) -> str:

@@ -19,5 +19,10 @@ async def alter_offsets(herder: Herder, request: Request) -> Answer:
     return ok(Message(await answer_of(herder.alter_offsets(request.name, request.body))))
 
 
+async def restore_offsets(herder: Herder, request: Request) -> Answer:
+    wanted = herder.restore_offsets(request.name, request.flag("force"), request.flag("dryRun"))
+    return ok(await answer_of(wanted))
+
+
 async def reset_offsets(herder: Herder, request: Request) -> Answer:
     return ok(Message(await answer_of(herder.reset_offsets(request.name))))

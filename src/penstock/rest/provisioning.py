@@ -52,9 +52,13 @@ class PlanBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ApplyBody(PlanBody, forbid_unknown_fields=True):
-    """The same, with the hash of the plan that is to be carried out; without it whatever the plan is now."""
+    """The same, with the hash of the plan that is to be carried out; without it whatever the plan is now.
+
+    With ``delete_many`` it is done however many connectors it deletes.
+    """
 
     plan: str | None = None
+    delete_many: bool = False
 
 
 class PipelinesRequest(msgspec.Struct):
@@ -64,6 +68,7 @@ class PipelinesRequest(msgspec.Struct):
     texts: list[tuple[str, str]]
     adopt: bool
     plan: str | None
+    delete_many: bool
 
     async def all_files(self) -> PipelineFiles:
         """All files. YAML may be slow to parse: that is done on a thread."""
@@ -98,7 +103,8 @@ async def plan_pipelines(herder: Herder, request: Request) -> Answer:
 async def apply_pipelines(herder: Herder, request: Request) -> Answer:
     wanted: PipelinesRequest = request.body
     files = await wanted.all_files()
-    return ok(_with_lines(await answer_of(herder.apply_pipelines(files, wanted.plan, wanted.adopt)), files))
+    applying = herder.apply_pipelines(files, wanted.plan, wanted.adopt, wanted.delete_many)
+    return ok(_with_lines(await answer_of(applying), files))
 
 
 def _with_lines(plan: Plan, files: PipelineFiles) -> Plan:
@@ -130,12 +136,14 @@ def _request(value: Any, shape: type[PlanBody]) -> PipelinesRequest:
     paths, adopt, plan = value.get("paths", []), value.get("adopt", False), value.get("plan")
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         raise bad_request("'paths' must be a list of texts")
-    if not isinstance(adopt, bool):
-        raise bad_request("'adopt' must be true or false")
+    delete_many = value.get("delete_many", False)
+    for key, flag in (("adopt", adopt), ("delete_many", delete_many)):
+        if not isinstance(flag, bool):
+            raise bad_request(f"'{key}' must be true or false")
     if plan is not None and not isinstance(plan, str):
         raise bad_request("'plan' must be the hash of a plan")
     read.roots = [str(path) for path in paths]
-    return PipelinesRequest(read, texts, adopt, plan)
+    return PipelinesRequest(read, texts, adopt, plan, delete_many)
 
 
 def _files(files: Any) -> tuple[PipelineFiles, list[tuple[str, str]]]:

@@ -7,7 +7,14 @@ from typing import Any
 from penstock.runtime.dead_letters import ReplayOutcome
 from penstock.runtime.health import ConnectorHealth
 from penstock.runtime.provisioning.plan import Declared, Plan
-from penstock.runtime.requests import CleanupInfo, ConnectorInfo, LifecycleInfo, LoggerLevel, WorkerInfo
+from penstock.runtime.requests import (
+    CleanupInfo,
+    ConnectorInfo,
+    LifecycleInfo,
+    LoggerLevel,
+    RestoredOffsets,
+    WorkerInfo,
+)
 from penstock.runtime.topic_views import TopicView
 
 from . import (
@@ -164,6 +171,12 @@ OFFSETS = (
     Route("DELETE", "/connectors/{connector}/offsets", "Forget all offsets of a stopped connector",
           offsets.reset_offsets, {200: Reply("Forgotten", Message)}, {404: _UNKNOWN, 409: _CONFLICT},
           parameters=[_forward]),
+    Route("POST", "/connectors/{connector}/offsets/restore",
+          "Write offsets of a stopped source anew whose topic was deleted, from the memory of the leader",
+          offsets.restore_offsets, {200: Reply("What was written", RestoredOffsets)},
+          {404: _UNKNOWN, 409: "The topic cannot be made again or used, or a conflicting operation is under way"},
+          parameters=[_forward, Parameter("dryRun", "Only tell what would be written; it may run", _BOOLEAN),
+                      Parameter("force", "Write all that is known, though nothing of it was lost", _BOOLEAN)]),
 )  # fmt: skip
 
 LIFECYCLE = (

@@ -290,29 +290,30 @@ class ConnectorChanges:
     async def alter_offsets(self, name: str, offsets: Sequence[OffsetEntry] | None) -> str:
         entries = offset_rules.require_entries(offsets)
         async with self.lock(name):
-            config = await self._stopped(name)
+            config = await self.stopped(name)
             return offset_rules.done_message("altered", await self._offsets.write(name, config, entries))
 
     async def reset_offsets(self, name: str) -> str:
         async with self.lock(name):
-            config = await self._stopped(name)
+            config = await self.stopped(name)
             return offset_rules.done_message("reset", await self._offsets.forget(name, config))
 
-    async def _stopped(self, name: str) -> Raw:
+    async def stopped(self, name: str) -> Raw:
         """The checks of KIP-875, in its order, and the end of whatever was still stopping.
 
         A task that somebody has cut off or frozen could write offsets after us: with exactly-once support it is fenced.
         """
-        self._require_stopped(name)
+        self.require_stopped(name)
         await self._effects.settled(name)
         if self._services.fence is not None:
             try:
                 await self._services.fence(name)
             except Exception as error:
                 raise RequestError(NOT_FENCED) from error
-        return self._require_stopped(name)
+        return self.require_stopped(name)
 
-    def _require_stopped(self, name: str) -> Raw:
+    def require_stopped(self, name: str) -> Raw:
+        """The configuration of a connector whose offsets may be changed. Raises ``BadRequest`` for one that runs."""
         config = self.found(name)
         self._unfinished.require_not_deleting(name)
         snapshot = self._services.configs.snapshot()

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from penstock.api.errors import ConfigError, PluginError
 from penstock.storage.errors import StorageError
+from penstock.storage.json_records import canonical
 from penstock.storage.kafka_log import KafkaLog, KafkaLogs
 from penstock.storage.kafka_log_topics import InternalTopic
 from penstock.storage.log import Log, LogRecord
@@ -122,11 +123,54 @@ class ConnectorOffsets(OffsetStore):
 
     def _lost(self, connector: str) -> str | None:
         """A topic of the connector's offsets that is not there any more, if Kafka says so."""
-        logs = (cast(KafkaLog, each) for each in (self._shared.log, self.log_of(connector)))
         try:
-            return next((each.topic.name for each in logs if each.is_lost()), None)
+            return next(iter(self.lost_topics(connector)), None)
         except StorageError:
             return None
+
+    def topics(self, connector: str) -> Sequence[str]:
+        """The topics with a connector's offsets: the one that counts first."""
+        return [cast(KafkaLog, store.log).topic.name for store in self._stores_of(connector)]
+
+    def lost_topics(self, connector: str) -> Sequence[str]:
+        """Those that were deleted since they were opened. It blocks. Raises a ``StorageError``."""
+        logs = [cast(KafkaLog, store.log) for store in self._stores_of(connector)]
+        return [log.topic.name for log in logs if log.is_lost()]
+
+    def renew_lost(self, connector: str) -> Sequence[str]:
+        """Make them again and go on with the new ones, which have nothing yet of what is remembered; their names.
+
+        It blocks. Raises a ``StorageError`` that says why a topic cannot be made or used.
+        """
+        with self._opening:
+            stores = [store for store in self._stores_of(connector) if cast(KafkaLog, store.log).is_lost()]
+            for store in stores:
+                topic = cast(KafkaLog, store.log).topic
+                with self._own_clients(self._login_of(store), topic) as renewed:
+                    renewed.adopt()
+                    store.renew(renewed)
+                self.log = self._shared.log
+                log.warning("The offsets topic %s was deleted. It is there again, with nothing of before", topic.name)
+            return [cast(KafkaLog, store.log).topic.name for store in stores]
+
+    def missing(self, connector: str) -> Sequence[tuple[Partition, Offset]]:
+        """What is known of a connector and is not in all the topics it should be in, since one was deleted."""
+        own = self._own.get(connector)
+        lost = {canonical(partition) for store in self._stores_of(connector) for partition, _ in store.lost(connector)}
+        return [
+            (partition, offset)
+            for partition, offset in self.all(connector)
+            if canonical(partition) in lost or (own is not None and own.get(connector, partition) is None)
+        ]
+
+    def _stores_of(self, connector: str) -> Sequence[OffsetStore]:
+        own = self._own.get(connector)
+        return [self._shared] if own is None else [own, self._shared]
+
+    def _login_of(self, store: OffsetStore) -> Mapping[str, Any]:
+        if store is self._shared:
+            return client_settings(self._config)
+        return dict(next(topic.connection for topic, known in self._stores.items() if known is store))
 
     def _open_if_known(self, connector: str, services: Services) -> None:
         config = services.configs.snapshot().connector_config(connector)
@@ -182,7 +226,6 @@ class ConnectorOffsets(OffsetStore):
 
     def _opened(self, wanted: OwnTopic) -> OffsetStore:
         values = self._config.values
-        logs = KafkaLogs(dict(wanted.connection), f"{values['group.id']}-{wanted.name}-offsets", self._once)
         topic = InternalTopic(
             wanted.name,
             OWN_OFFSETS_TOPIC,
@@ -192,15 +235,22 @@ class ConnectorOffsets(OffsetStore):
             settings=_topic_settings(self._config),
             create=self._create,
         )
-        store = OffsetStore(logs.log(topic))
-        try:
+        with self._own_clients(dict(wanted.connection), topic) as followed:
+            store = OffsetStore(followed)
             store.start()
+        log.info("Source offsets in the topic %s were read", wanted.name)
+        return store
+
+    @contextlib.contextmanager
+    def _own_clients(self, login: Mapping[str, Any], topic: InternalTopic) -> Iterator[KafkaLog]:
+        """A log with clients of its own. Who fails to start it leaves none behind."""
+        logs = KafkaLogs(login, f"{self._config.values['group.id']}-{topic.name}-offsets", self._once)
+        try:
+            yield logs.log(topic)
         except BaseException:
             logs.stop()
             raise
         self._logs.append(logs)
-        log.info("Source offsets in the topic %s were read", wanted.name)
-        return store
 
 
 def _topic_settings(config: WorkerConfig) -> Mapping[str, str]:

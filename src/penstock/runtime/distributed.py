@@ -22,6 +22,7 @@ from .group_protocol import SESSIONED, Unit
 from .health import ConnectorHealth
 from .logging import Loggers, level_number
 from .metrics import GroupView
+from .offset_restoring import OffsetRestoring
 from .other_workers import OtherWorkers
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Plan
@@ -35,6 +36,7 @@ from .requests import (
     OffsetEntry,
     RequestError,
     RestartRequest,
+    RestoredOffsets,
     StoreUnavailable,
     TargetState,
     WorkerInfo,
@@ -90,6 +92,7 @@ class DistributedHerder(SharedHerder):
         self._read_to_end = read_to_end
         self._read_statuses = read_statuses
         self._source_offsets = source_offsets
+        self._restoring = OffsetRestoring(services, self.changes, source_offsets)
         self._latest = LatestView(read_to_end, read_statuses)
 
     def create_connector(self, request: CreateRequest) -> Future[ConnectorInfo]:
@@ -126,6 +129,10 @@ class DistributedHerder(SharedHerder):
     def reset_offsets(self, name: str) -> Future[str]:
         return self._lead(lambda: self.changes.reset_offsets(name))
 
+    def restore_offsets(self, name: str, force: bool = False, dry_run: bool = False) -> Future[RestoredOffsets]:
+        do = self._restoring.foresee if dry_run else self._restoring.restore
+        return self._lead(lambda: do(name, force))
+
     def workers(self) -> Future[Sequence[WorkerInfo]]:
         return self.submit(self._workers)
 
@@ -135,8 +142,10 @@ class DistributedHerder(SharedHerder):
     def plan_pipelines(self, files: PipelineFiles, adopt: bool = False) -> Future[Plan]:
         return self._lead(lambda: self.provisioner.plan(files.desired(), adopt))
 
-    def apply_pipelines(self, files: PipelineFiles, plan: str | None = None, adopt: bool = False) -> Future[Plan]:
-        return self._lead(lambda: self.provisioner.apply(files.desired(), plan, adopt))
+    def apply_pipelines(
+        self, files: PipelineFiles, plan: str | None = None, adopt: bool = False, delete_many: bool = False
+    ) -> Future[Plan]:
+        return self._lead(lambda: self.provisioner.apply(files.desired(), plan, adopt, delete_many))
 
     def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
         return self.submit(lambda: self._replay(name, request))

@@ -26,6 +26,7 @@ from .requests import (
     OffsetEntry,
     RequestError,
     RestartRequest,
+    RestoredOffsets,
     TargetState,
     Validation,
     WorkerInfo,
@@ -118,6 +119,13 @@ class Herder(ABC):
         """Forget all offsets of a stopped connector; ends with the message for the user."""
 
     @abstractmethod
+    def restore_offsets(self, name: str, force: bool = False, dry_run: bool = False) -> Future[RestoredOffsets]:
+        """Write offsets of a stopped source again whose topic was deleted, from memory; ``force``: be they there.
+
+        ``dry_run`` only tells what would be written, of a running one as well.
+        """
+
+    @abstractmethod
     def lifecycle(self, name: str) -> LifecycleInfo:
         """Active configuration and hooks of a connector. Raises ``NotFound`` (``Connector <name> not found``)."""
 
@@ -137,10 +145,13 @@ class Herder(ABC):
         """
 
     @abstractmethod
-    def apply_pipelines(self, files: PipelineFiles, plan: str | None = None, adopt: bool = False) -> Future[Plan]:
+    def apply_pipelines(
+        self, files: PipelineFiles, plan: str | None = None, adopt: bool = False, delete_many: bool = False
+    ) -> Future[Plan]:
         """Do what the files want, all or nothing; ends with what was done.
 
-        ``BadRequest`` with every error of the files, ``Conflict`` when ``plan`` is not the hash of what would be done.
+        ``BadRequest`` with every error of the files, or when so many connectors would be deleted that it has to be told
+        to ``delete_many``; ``Conflict`` when ``plan`` is not the hash of what would be done.
         """
 
     @abstractmethod

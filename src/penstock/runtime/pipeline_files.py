@@ -27,7 +27,8 @@ from .provisioning.reading import read_documents
 
 _EMPTY = (
     "There is no pipeline file. Is a volume not mounted? What files have declared before stays: nothing is deleted. If "
-    "it is to go, leave a file here that says 'pipelines: []'."
+    "it is to go, leave a file here that says 'pipelines: []'; from three connectors on set "
+    "'pipelines.delete.max.percent=100' as well."
 )
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 

@@ -103,6 +103,20 @@ class OffsetEntry:
 
 
 @dataclass(frozen=True)
+class RestoredOffsets:
+    """Offsets of a source that were written again, or would be, since their topic was deleted.
+
+    ``deleted`` are topics that were found deleted, ``topics`` all that have offsets of the connector, ``offsets`` those
+    that were missing there. ``message`` says it in words.
+    """
+
+    deleted: Sequence[str]
+    topics: Sequence[str]
+    offsets: Sequence[OffsetEntry]
+    message: str
+
+
+@dataclass(frozen=True)
 class RestartRequest:
     """``POST /connectors/{name}/restart`` (KIP-745)."""
 

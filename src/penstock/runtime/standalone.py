@@ -16,12 +16,14 @@ from .logging import Loggers
 from .pipeline_files import PipelineFiles
 from .provisioning.plan import Plan
 from .requests import (
+    BadRequest,
     ConnectorInfo,
     ConnectorStatus,
     CreateRequest,
     Health,
     OffsetEntry,
     RestartRequest,
+    RestoredOffsets,
     State,
     TargetState,
     TaskId,
@@ -36,6 +38,10 @@ log = logging.getLogger(__name__)
 
 READY = "Worker has completed startup and is ready to handle requests."
 STARTING = "Worker is still starting up."
+NO_CLUSTER = (
+    "This worker is no member of a cluster: only those restore offsets from their memory, since they keep them in "
+    "'offset.storage.topic'. PATCH offsets sets offsets of a stopped connector."
+)
 
 
 class StandaloneHerder(SharedHerder):
@@ -71,6 +77,10 @@ class StandaloneHerder(SharedHerder):
     def reset_offsets(self, name: str) -> Future[str]:
         return self.submit(lambda: self.changes.reset_offsets(name))
 
+    def restore_offsets(self, name: str, force: bool = False, dry_run: bool = False) -> Future[RestoredOffsets]:
+        self.changes.found(name)
+        raise BadRequest(NO_CLUSTER)
+
     def workers(self) -> Future[Sequence[WorkerInfo]]:
         return self.submit(self._workers)
 
@@ -80,8 +90,10 @@ class StandaloneHerder(SharedHerder):
     def plan_pipelines(self, files: PipelineFiles, adopt: bool = False) -> Future[Plan]:
         return self.submit(lambda: self.provisioner.plan(files.desired(), adopt))
 
-    def apply_pipelines(self, files: PipelineFiles, plan: str | None = None, adopt: bool = False) -> Future[Plan]:
-        return self.submit(lambda: self.provisioner.apply(files.desired(), plan, adopt))
+    def apply_pipelines(
+        self, files: PipelineFiles, plan: str | None = None, adopt: bool = False, delete_many: bool = False
+    ) -> Future[Plan]:
+        return self.submit(lambda: self.provisioner.apply(files.desired(), plan, adopt, delete_many))
 
     def replay_dead_letters(self, name: str, request: ReplayRequest) -> Future[ReplayOutcome]:
         return self.submit(lambda: self.desk.replay(self.changes.found(name), request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, cast
 
 from penstock.api.errors import ConfigError
@@ -60,7 +61,12 @@ def exactly_once(worker: Mapping[str, str], parsed: ConnectorConfig, offsets: Of
     settings = dict(connector_clients(worker, parsed).transactional)
     timeout = float(settings.get("transaction.timeout.ms", "60000")) / 1000
     interval = min(interval, timeout * LONGEST_PART_OF_TIMEOUT)
-    return ExactlyOnce(worker["group.id"], log.topic.name, log.read_to_end, boundary, interval, timeout)
+
+    def read_to_end() -> Future[None]:
+        """Of the log that has the offsets then: it is another one when the topic was deleted and restored."""
+        return cast("KafkaLog", offsets.log_of(parsed.name)).read_to_end()
+
+    return ExactlyOnce(worker["group.id"], log.topic.name, read_to_end, boundary, interval, timeout)
 
 
 def connection(worker: Mapping[str, str], parsed: ConnectorConfig) -> dict[str, str]:

@@ -11,6 +11,7 @@ from ..api.config import (
     Type,
     Validator,
     at_least,
+    between,
     non_empty_string,
     one_of,
     one_of_ignoring_case,
@@ -78,6 +79,16 @@ WORKER_KEYS = ConfigDef(
         Type.BOOLEAN,
         False,
         "Whether the files of pipelines.path are applied again whenever they change.",
+    ),
+    worker_key(
+        _WORKER,
+        "pipelines.delete.max.percent",
+        Type.INT,
+        50,
+        "How much of the connectors that a set of pipeline files has declared applying it may delete, for fear of a"
+        " folder that is not mounted. More is refused, unless the request says delete_many; of pipelines.path nothing"
+        " is deleted then. Fewer than three deletions are never too many. 100 deletes whatever is no longer declared.",
+        between(0, 100),
     ),
     worker_key(
         _WORKER,

@@ -20,7 +20,7 @@ from .errors import PassingStorageError, StorageError
 from .kafka_complaints import Complaints
 from .kafka_log_ends import Ends, Offsets
 from .kafka_log_leader import LeaderWriter
-from .kafka_log_topics import InternalTopic, ensure_topic
+from .kafka_log_topics import InternalTopic, compact_unless_told, ensure_topic
 from .kafka_transactions import write_together
 from .log import Listener, Log, LogRecord
 
@@ -302,6 +302,10 @@ class KafkaLog(Log):
     def is_lost(self) -> bool:
         """Whether somebody has deleted the topic since, or made another one with fewer partitions. Blocks."""
         return self._logs.partitions(self.topic.name) < self._partitions
+
+    def adopt(self) -> None:
+        """Before the start: make the topic usable that a broker may have made by itself when it was deleted. Blocks."""
+        compact_unless_told(self._logs.admin, self.topic)
 
     def read_to_end(self) -> Future[None]:
         """Ends when the listener was told of all that is in the topic now; open transactions have ended then."""

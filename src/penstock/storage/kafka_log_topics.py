@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+)
 
 from .errors import StorageError
 from .kafka_complaints import Complaints
@@ -107,6 +114,26 @@ def _create(admin: AdminClient, topic: InternalTopic) -> None:
             f"replication factor of {topic.replication}: {_text(error)}. See "
             f"'{topic.key.removesuffix('.topic')}.replication.factor'."
         ) from error
+
+
+def compact_unless_told(admin: AdminClient, topic: InternalTopic) -> None:
+    """Have a topic compacted whose policy nobody has chosen: brokers make topics by themselves when they are named.
+
+    Where it is not there, or that is not allowed, nothing happens: :func:`ensure_topic` tells what is wrong with it.
+    """
+    try:
+        if _partitions(admin, topic) is None:
+            return
+        found: Any = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic.name)])
+        policy = next(iter(found.values())).result(SECONDS)["cleanup.policy"]
+        if ConfigSource(policy.source) is ConfigSource.DYNAMIC_TOPIC_CONFIG:
+            return
+        compact = ConfigEntry("cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET)
+        change = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[compact])
+        admin.incremental_alter_configs([change])[change].result(SECONDS)
+        logger.info("Topic %s, which a broker has made by itself, is compacted from now on", topic.name)
+    except KafkaException as error:
+        logger.warning("Topic %s could not be looked at, or compacted: %s", topic.name, _text(error))
 
 
 def _check_policy(admin: AdminClient, topic: InternalTopic) -> None:

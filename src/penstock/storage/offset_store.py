@@ -23,11 +23,15 @@ Change = tuple[Partition, Offset | None]
 
 @dataclass(slots=True)
 class _Entry:
-    """One source partition; ``keys`` are the record keys that name it (field order makes different bytes)."""
+    """One source partition; ``keys`` are the record keys that name it (field order makes different bytes).
+
+    A ``lost`` one is remembered from a log that is gone.
+    """
 
     partition: Partition
     offset: Offset
     keys: set[bytes] = field(default_factory=set)
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,26 @@ class OffsetStore:
 
     def stop(self) -> None:
         self.log.stop()
+
+    def renew(self, log: Log) -> None:
+        """Go on with a new log, since what the one before had is lost. What the new one has counts.
+
+        What it has not is remembered and told by :meth:`lost`. Raises what starting the log raises, and goes on with
+        the old one then.
+        """
+        with self._lock:
+            for entries in self._connectors.values():
+                for entry in entries.values():
+                    entry.lost = True
+        log.start(self._learn)
+        old, self.log = self.log, log
+        old.stop()
+
+    def lost(self, connector: str) -> Sequence[tuple[Partition, Offset]]:
+        """What is remembered of a connector from a log that is gone, and is not in the one that took its place."""
+        with self._lock:
+            entries = self._connectors.get(connector, {}).values()
+            return [(entry.partition, entry.offset) for entry in entries if entry.lost]
 
     def log_of(self, connector: str) -> Log:
         """The log that has the offsets of a connector."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .documents import NotReadable, native_values
 from .offset_checks import check_topics
@@ -18,6 +18,8 @@ from .waiting import GOALS, STOPPED, wait_for
 
 if TYPE_CHECKING:
     from .api import ConnectApi
+
+T = TypeVar("T")
 
 _LOOK = 'They look like {"offsets": [{"partition": {…}, "offset": {…}}]}, as penstock offsets get -o json shows.'
 
@@ -93,18 +95,23 @@ def moved(api: ConnectApi, move: Move, stop: bool, timeout: float) -> str:
     """Carry it out, stopping the connector around it if asked to; the message of the worker. Raises its doubts."""
     if move.doubts is not None:
         raise move.doubts
-    was = state(status_of(api, move.name))
+    return while_stopped(api, move.name, stop, timeout, lambda: _written(api, move))
+
+
+def while_stopped(api: ConnectApi, name: str, stop: bool, timeout: float, change: Callable[[], T]) -> T:
+    """Do something for which a connector must be stopped: with ``stop`` it is, and taken back to its state after."""
+    was = state(status_of(api, name))
     if not stop or was == "STOPPED":
-        return _written(api, move)
+        return change()
     back, goal = ("pause", "PAUSED") if was == "PAUSED" else ("resume", "RUNNING")
-    api.put("connectors", move.name, "stop")
+    api.put("connectors", name, "stop")
     try:
-        wait_for(api, move.name, STOPPED, timeout)
-        message = _written(api, move)
+        wait_for(api, name, STOPPED, timeout)
+        found = change()
     finally:
-        api.put("connectors", move.name, back)
-    wait_for(api, move.name, GOALS[goal], timeout)
-    return message
+        api.put("connectors", name, back)
+    wait_for(api, name, GOALS[goal], timeout)
+    return found
 
 
 def _written(api: ConnectApi, move: Move) -> str:

@@ -12,6 +12,7 @@ from .formats import Format, print_data
 from .names import be_sure, chosen, counted, is_bulk, the_one
 from .offset_checks import doubts
 from .offset_moves import Move, entries_of, file_entries, forgotten, moved, rewound
+from .offset_restoring import restore, sources
 from .offset_views import changes, changes_table, offsets_table
 from .options import WAIT_SECONDS, Connector, ContextName, DryRun, Everything, Names, Output, Timeout, Url, Yes, connect
 from .problems import told
@@ -162,6 +163,41 @@ def rewind_offsets(
         be_sure(f"Rewind {counted(found)} to {to}", found, yes)
     moves = [rewound(api, name, when, topics or []) for name in found]
     return _carry_out(api, moves, "rewound", dry_run, stop, timeout, output)
+
+
+@app.command("restore")
+@told
+def restore_offsets(
+    names: Names = None,
+    everything: Everything = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write all offsets that are known again, though nothing was lost.")
+    ] = False,
+    dry_run: DryRun = False,
+    stop: _Stop = False,
+    timeout: Timeout = WAIT_SECONDS,
+    url: Url = None,
+    context: ContextName = None,
+    output: Output = Format.TEXT,
+) -> int:
+    """Write offsets of stopped sources again whose topic was deleted, from the memory of the cluster.
+
+    The topic is made again if it is not there. What a connector has committed since stays. With [bold]--all[/], and
+    for patterns, sinks are left out: theirs are in consumer groups.
+
+    Do it before the workers are restarted: then they remember nothing.
+
+    [bold]Examples[/]
+
+      penstock offsets restore --all --dry-run
+
+      penstock offsets restore --all --stop
+    """
+    api = connect(url, context)
+    found = chosen(api, names, everything)
+    if is_bulk(names, everything):
+        found = sources(api, found)
+    return restore(api, found, force, dry_run, stop, timeout, output)
 
 
 def _carry_out(

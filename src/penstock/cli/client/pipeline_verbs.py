@@ -71,6 +71,9 @@ def apply(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     source: _Source = None,
     adopt: _Adopt = False,
+    delete_many: Annotated[
+        bool, typer.Option("--delete-many", help="Even if most connectors that the files declared before are deleted.")
+    ] = False,
     url: Url = None,
     context: ContextName = None,
     output: _Output = Output.TEXT,
@@ -78,7 +81,8 @@ def apply(
     """Bring a worker to what pipeline files say: show the plan, ask, do it. With [bold]-f[/]: single connectors.
 
     Pipeline files are all or nothing: when a step fails, those before it are undone. What the files or folders declared
-    before and do no longer is deleted. Connectors that were made by the API are left alone.
+    before and do no longer is deleted: where that is more than half of it, and three connectors or more, only with
+    [bold]--delete-many[/]. Connectors that were made by the API are left alone.
 
     Connector files ([bold]-f[/], as for [bold]create[/]) create a connector or change the one of that name, on any
     Kafka Connect; [bold]--dry-run[/] checks them and shows which keys would change.
@@ -109,4 +113,4 @@ def apply(
 
     if dry_run:
         return show_plan(api, paths or [], source, adopt, output)
-    return apply_files(api, paths or [], source, adopt, output, agreed, yes)
+    return apply_files(api, paths or [], source, adopt, output, agreed, yes, delete_many)

@@ -31,10 +31,14 @@ class Actual:
 
 @dataclass(frozen=True)
 class Difference:
-    """Actions in the order they are done, the number of connectors that need none, and clashes with what is."""
+    """Actions in the order they are done, the number of connectors that need none, and clashes with what is.
+
+    ``held`` is how many connectors there are that these files have declared, now or before.
+    """
 
     actions: Sequence[Action]
     unchanged: int
+    held: int
     problems: Sequence[Problem]
 
 
@@ -55,9 +59,10 @@ def diff(desired: Desired, actual: Actual, adopt: bool = False) -> Difference:
             unchanged += action is None
             actions += [] if action is None else [action]
         actions += [action for topic in pipeline.topics if (action := _topic_action(topic, actual)) is not None]
-    actions += _deletions(desired, actual, {pipeline for pipeline in spoiled if pipeline is not None})
+    held = _held(desired, actual)
+    actions += _deletions(desired, actual, held, {pipeline for pipeline in spoiled if pipeline is not None})
     actions = _without_repeated_topics(actions)
-    return Difference(sorted(actions, key=lambda action: action.rank), unchanged, clashes)
+    return Difference(sorted(actions, key=lambda action: action.rank), unchanged, len(held), clashes)
 
 
 def _connector_action(wanted: DesiredConnector, origin: str, actual: Actual) -> Action | None:
@@ -83,16 +88,31 @@ def _topic_action(topic: DesiredTopic, actual: Actual) -> Action | None:
     return None
 
 
-def _deletions(desired: Desired, actual: Actual, spoiled: set[str]) -> Iterator[Action]:
+def _deletions(
+    desired: Desired, actual: Actual, held: Mapping[str, Declaration], spoiled: set[str]
+) -> Iterator[Action]:
     """What a file of this set made and none declares now; whatever cannot be judged stays."""
     names = {connector.name for connector in desired.connectors}
-    pipelines = {pipeline.id for pipeline in desired.pipelines}
-    for name, declaration in sorted(actual.snapshot.declarations.items()):
-        entry = actual.snapshot.entries.get(name)
-        if entry is None or name in names or declaration.pipeline in spoiled or declaration.file in desired.unread:
-            continue
-        if declaration.pipeline in pipelines or desired.scope.holds(declaration.file, declaration.origin):
+    for name, declaration in held.items():
+        if name not in names and declaration.pipeline not in spoiled and declaration.file not in desired.unread:
+            entry = actual.snapshot.entries[name]
             yield DeleteConnector(name, entry, actual.snapshot.incarnation(name), declaration)
+
+
+def _held(desired: Desired, actual: Actual) -> dict[str, Declaration]:
+    """The connectors there are that a file has declared and this set of files answers for."""
+    names = {connector.name for connector in desired.connectors}
+    pipelines = {pipeline.id for pipeline in desired.pipelines}
+    return {
+        name: declaration
+        for name, declaration in sorted(actual.snapshot.declarations.items())
+        if name in actual.snapshot.entries
+        and (
+            name in names
+            or declaration.pipeline in pipelines
+            or desired.scope.holds(declaration.file, declaration.origin)
+        )
+    }
 
 
 def _clashes(desired: Desired, actual: Actual, adopt: bool) -> Iterator[Problem]:

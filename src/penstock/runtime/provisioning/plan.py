@@ -72,12 +72,16 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """What applying would do, in order. ``hash`` is ``None`` where there are errors: nothing can be applied then."""
+    """What applying would do, in order. ``hash`` is ``None`` where there are errors: nothing can be applied then.
+
+    ``refused`` says why applying it is refused unless it is told to delete many connectors.
+    """
 
     hash: str | None
     changes: Sequence[Change] = ()
     unchanged: int = 0
     problems: Sequence[Problem] = field(default_factory=list)
+    refused: str | None = None
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from penstock.storage.json_records import canonical
 
 from .actions import Action, Facts
 from .config_checks import check_connector
-from .desired import Desired, DesiredConnector
+from .desired import WORKER, Desired, DesiredConnector
 from .diff import Actual, TopicState, diff
 from .documents import Document
+from .many_deletions import KEY, too_many
 from .plan import CLAIM, Change, Plan
 from .problems import Problem
 
@@ -46,11 +47,19 @@ class PipelinePlanner:
         self._services = services
 
     async def plan(self, desired: Desired, adopt: bool = False, checked: bool = True) -> Planned:
-        """The plan for some files. ``checked=False`` leaves out what takes user code: valid configurations."""
+        """The plan for some files. ``checked=False`` leaves out what takes user code: valid configurations.
+
+        Where too much would be deleted, it says so; a worker's own files lose no connector then.
+        """
         actual = self._actual(desired)
         difference = diff(desired, actual, adopt)
         problems = [*desired.problems, *difference.problems]
         actions = list(difference.actions)
+        percent = self._services.config.values[KEY]
+        many = too_many(actions, difference.held, percent, desired.scope)
+        if many is not None and desired.scope.origin == WORKER:
+            actions = many.without(actions)
+            problems.append(many.problem)
         if checked:
             found = await self._check(desired)
             spoiled = {problem.pipeline for problem in found if problem.is_error}
@@ -60,7 +69,8 @@ class PipelinePlanner:
         changes = [action.describe(facts) for action in actions]
         valid = not any(problem.is_error for problem in problems)
         digest = plan_hash(desired, actual, changes) if valid else None
-        return Planned(Plan(digest, changes, difference.unchanged, problems), actions)
+        refused = None if many is None else many.message
+        return Planned(Plan(digest, changes, difference.unchanged, problems, refused), actions)
 
     def _actual(self, desired: Desired) -> Actual:
         """The connectors, and of the topics those that are asked for."""

@@ -65,11 +65,14 @@ class Provisioner:
         """What applying would do."""
         return (await self._planner.plan(desired, adopt)).plan
 
-    async def apply(self, desired: Desired, expected: str | None = None, adopt: bool = False) -> Plan:
+    async def apply(
+        self, desired: Desired, expected: str | None = None, adopt: bool = False, delete_many: bool = False
+    ) -> Plan:
         """Do it, all or nothing; the plan that was carried out.
 
-        Raises ``BadRequest`` with every error of the files, ``Conflict`` when the plan is not the ``expected`` one,
-        :class:`~.applying.ApplyFailed` when it had to be undone.
+        Raises ``BadRequest`` with every error of the files, or when it would delete too many connectors and is not told
+        to, ``Conflict`` when the plan is not the ``expected`` one, :class:`~.applying.ApplyFailed` when it had to be
+        undone.
         """
         async with self._turn:
             while True:
@@ -80,10 +83,12 @@ class Provisioner:
                     fresh = await self._planner.plan(desired, adopt, checked=False)
                     if expected is not None and expected != fresh.plan.hash:
                         raise Conflict(STALE.format(given=expected, now=fresh.plan.hash))
+                    if fresh.plan.refused is not None and not delete_many:
+                        raise BadRequest(f"Nothing was applied: {fresh.plan.refused}")
                     if set(fresh.touched) <= set(planned.touched):
                         await self._applier.run(fresh.actions)
                         self._applier.release(fresh.actions)
-                        return replace(fresh.plan, problems=planned.plan.problems)
+                        return replace(fresh.plan, problems=planned.plan.problems, refused=None)
 
     def declared(self) -> Declared:
         """What files have declared, and what is wrong with the worker's own."""
