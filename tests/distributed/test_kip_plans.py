@@ -106,6 +106,7 @@ ELSEWHERE = {
     "POST /connectors/{connector}/dead-letters/replay": "test_cluster_health.py",
     "POST /connectors/{connector}/tasks": "test_cluster.py, workers ask each other",
     "PUT /connectors/{connector}/fence": "test_fencing.py, workers ask each other",
+    "POST /connectors/{connector}/offsets/restore": "test_restored_offsets.py",
 }
 """Verbs that no plan is about, and the test of this folder that asks for them in a cluster."""
 

@@ -151,7 +151,8 @@ def test_the_examples_of_restoring_offsets(sandbox: Sandbox, docs_broker: KafkaB
 
     def _is_there_again(sandbox: Sandbox) -> None:
         assert not _is_missed(sandbox)
-        wait_until(lambda: stages.states(sandbox, "orders") == ["PAUSED", "PAUSED"], "it is as it was")
+        # A connector that was stopped gets its tasks when it is resumed.
+        wait_until(lambda: stages.states(sandbox, "orders") == ["PAUSED"], "it is as it was")
 
     run(sandbox, "penstock offsets restore", [stages.nothing, _is_there_again])
 
