@@ -14,6 +14,7 @@ from tests.support.cluster import Cluster
 from tests.support.hooked import Hooked
 from tests.support.overtaking import (
     AMID_TASKS,
+    LATE_SECONDS,
     TO_DELETION,
     Overtake,
     change_with_a_slow_end,
@@ -135,10 +136,10 @@ def test_a_hook_that_hangs_for_a_deleted_connector_holds_up_no_round_of_the_grou
 def test_a_restart_right_after_a_connector_was_created_again_is_done(cluster: Cluster, tmp_path: Path) -> None:
     source = Hooked(cluster.leader(), tmp_path).run()
     for number in range(ROUNDS):
-        source.delete()
+        source.delete(LATE_SECONDS)
         source.create({"mark": f"again {number}"})
         wait_until(lambda: source.request("POST", "/restart?includeTasks=true").status_code == 202, "it is accepted")
         source.wait("RUNNING")
-    source.delete()
+    source.delete(LATE_SECONDS)
     for worker in cluster.workers:
         assert "KeyError" not in worker.output.read_text(errors="replace")
