@@ -119,26 +119,36 @@ def _create(admin: AdminClient, topic: InternalTopic) -> None:
 def compact_unless_told(admin: AdminClient, topic: InternalTopic) -> None:
     """Have a topic compacted whose policy nobody has chosen: brokers make topics by themselves when they are named.
 
-    Where it is not there, or that is not allowed, nothing happens: :func:`ensure_topic` tells what is wrong with it.
+    A missing one is made here, before a broker does. Where that is not possible, or not allowed, nothing happens:
+    :func:`ensure_topic` tells what is wrong with it.
     """
     try:
         if _partitions(admin, topic) is None:
-            return
-        found: Any = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic.name)])
-        policy = next(iter(found.values())).result(SECONDS)["cleanup.policy"]
-        if ConfigSource(policy.source) is ConfigSource.DYNAMIC_TOPIC_CONFIG:
+            if not topic.create:
+                return
+            _create(admin, topic)
+        if ConfigSource(_policy(admin, topic).source) is ConfigSource.DYNAMIC_TOPIC_CONFIG:
             return
         compact = ConfigEntry("cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET)
         change = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[compact])
         admin.incremental_alter_configs([change])[change].result(SECONDS)
+        _wait_until_compacted(admin, topic)
         logger.info("Topic %s, which a broker has made by itself, is compacted from now on", topic.name)
-    except KafkaException as error:
-        logger.warning("Topic %s could not be looked at, or compacted: %s", topic.name, _text(error))
+    except (KafkaException, WrongTopic) as error:
+        reason = _text(error) if isinstance(error, KafkaException) else str(error)
+        logger.warning("Topic %s could not be looked at, or compacted: %s", topic.name, reason)
+
+
+def _wait_until_compacted(admin: AdminClient, topic: InternalTopic) -> None:
+    """A changed policy takes a moment until every broker knows it."""
+    until = time.monotonic() + SECONDS
+    while _policy(admin, topic).value != "compact" and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
 
 
 def _check_policy(admin: AdminClient, topic: InternalTopic) -> None:
     try:
-        policy = _policy(admin, topic)
+        policy = str(_policy(admin, topic).value)
     except KafkaException as error:
         if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             logger.info("The settings of topic %s may not be read; it is taken to be compacted", topic.name)
@@ -154,14 +164,15 @@ def _check_policy(admin: AdminClient, topic: InternalTopic) -> None:
         )
 
 
-def _policy(admin: AdminClient, topic: InternalTopic) -> str:
+def _policy(admin: AdminClient, topic: InternalTopic) -> ConfigEntry:
     """Any broker may be asked, and the one that is may not have heard yet of a topic that is new."""
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name)
     until = time.monotonic() + SECONDS
     while True:
         answer: Any = admin.describe_configs([resource])[resource]
         try:
-            return str(answer.result(SECONDS)["cleanup.policy"].value)
+            found: ConfigEntry = answer.result(SECONDS)["cleanup.policy"]
+            return found
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART or time.monotonic() > until:
                 raise
