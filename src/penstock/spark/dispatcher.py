@@ -7,7 +7,6 @@ what Spark has room for, and close when they have been idle; without works there
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
@@ -179,8 +178,10 @@ class Dispatcher:
         """See how many executors there are; outside the lock, since Spark is asked."""
         engine, self._counted = self._schedule.engine, time.monotonic()
         if engine is not None and not engine.is_local:
-            with contextlib.suppress(Exception):
+            try:
                 engine.count_slots()
+            except Exception as error:
+                logger.debug("Spark did not tell how many executors there are; the last count stays: %s", error)
 
     def _take_finished(self) -> list[Ticket]:
         finished = list(self._schedule.finished)
